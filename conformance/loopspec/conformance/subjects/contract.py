@@ -1,0 +1,116 @@
+"""What an adapter offers: the one interface between the suite and anything that it judges.
+
+The suite makes calls, holds every gate, answers it, and sees what the subject does. A subject is
+driven from outside any event loop; it does nothing between two calls of the suite except inside
+`settle`. Everything a subject does is told to the observer while it happens, so that a call made
+by the observer lands inside that very delivery.
+
+Whose fault is it? What the *subject* does wrong is an observation that no possible session can
+make, or one that never comes: the suite turns both into findings. What the *adapter* does wrong is
+an exception (`ControlError` and its children): the run could not be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol, TypeAlias
+
+from loopspec.model.words import Answer, Call, Message, Observation
+
+__all__ = [
+    "CAPABILITIES",
+    "FAULTS",
+    "Lists",
+    "Observer",
+    "Subject",
+    "SubjectFactory",
+]
+
+Lists: TypeAlias = tuple[tuple[Message, ...], tuple[Message, ...]]
+"""Pending messages: next-turn, next-step."""
+
+CAPABILITIES: Final = {
+    "calls-in-listeners": "calls can be made inside the delivery of a record or an event",
+    "first-listener": "deliveries to a listener before all others are seen",
+    "ticks": "a call can be made a number of ticks after an observation",
+    "assemble-gate": "the assembly of the prompt is held until it is answered",
+    "fold": "the durable log can be read back and folded",
+}
+"""What a subject may declare, with what it means. What is not declared is skipped, not held."""
+
+FAULTS: Final = ("task failed", "spinning")
+"""Names of observations of kind *fault*: an exception that reached nobody in the subject, and a
+subject that never came to rest. No possible session makes one, so each is a finding."""
+
+
+class Observer(Protocol):
+    """Receives every observation, synchronously, inside the delivery that it reports."""
+
+    def __call__(self, observation: Observation, /) -> None:
+        """Look at it; calls of the subject made here land in the window of this delivery."""
+
+
+class Subject(Protocol):
+    """One implementation under test, one session at a time.
+
+    The suite opens a fresh session, drives it, and closes it; thousands of times, so opening has to
+    be cheap. A subject keeps nothing from one session to the next.
+    """
+
+    @property
+    def name(self) -> str:
+        """A short name for reports and replay commands."""
+
+    @property
+    def version(self) -> str:
+        """The version of what is under test."""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What this adapter can do, in the words of `CAPABILITIES`."""
+
+    def open(self, observer: Callable[[Observation], None]) -> None:
+        """Begin a fresh session: empty inbox, idle, quiescent. Called first, and after `close`."""
+
+    def call(self, call: Call) -> None:
+        """Make the call now, in the caller's stack.
+
+        Called at rest, from inside the observer, or from an action given to `later`. What it
+        returned or raised goes to the observer as a Return observation before `call` returns.
+        """
+
+    def answer(self, answer: Answer) -> bool:
+        """Answer the oldest open gate of that kind; False, and nothing done, when there is none.
+
+        The subject goes on one tick later, so a call made between this and `settle` is made after
+        the answer and before the subject acts on it.
+        """
+
+    def settle(self) -> None:
+        """Run until quiescent: nothing is ready and no timer is due.
+
+        Raises `Uncontrolled` when the subject waits for something that the adapter does not
+        control. A subject that does not come to rest makes a fault observation instead.
+        """
+
+    def later(self, ticks: int, action: Callable[[], None]) -> None:
+        """Run `action` that many of the subject's own ticks later, between two of them."""
+
+    def gates(self) -> tuple[tuple[str, bool], ...]:
+        """The open gates in the order of their arrival: kind, and whether its signal is aborted."""
+
+    def lists(self) -> Lists:
+        """What the subject itself says is pending."""
+
+    def status(self) -> str:
+        """What the subject itself says it is: idle or running."""
+
+    def folded(self) -> Lists | None:
+        """The fold of the durable log, read back and folded by the adapter; None if it cannot."""
+
+    def close(self) -> None:
+        """End the session and free what it holds; observations made while closing are dropped."""
+
+
+SubjectFactory: TypeAlias = Callable[[], Subject]
+"""What the public door takes: a fresh subject for each run."""
