@@ -1,0 +1,161 @@
+"""A real agent loop: asyncio, an inbox of two lists, and an append-only SQLite session log.
+
+The names below are the public ones; they are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loopspec.impl.bus import Bus
+    from loopspec.impl.clock import counted_ids, fixed_clock, random_ids, system_clock
+    from loopspec.impl.errors import (
+        AgentClosed,
+        AppendRefused,
+        BadArgument,
+        DuplicateMessageId,
+        FlushFailed,
+        LogBusy,
+        LogClosed,
+        LogUnreadable,
+        LoopError,
+        MessageInvalid,
+        RecordInvalid,
+        UnknownName,
+    )
+    from loopspec.impl.inbox import Inbox, fold_inbox
+    from loopspec.impl.log import SessionLog
+    from loopspec.impl.loop import Agent
+    from loopspec.impl.messages import DataBlock, Message, TextBlock, text_message
+    from loopspec.impl.payloads import (
+        Assemble,
+        Claimed,
+        Discarded,
+        Enter,
+        Failed,
+        Inserted,
+        PreStep,
+        Reject,
+        StatusChanged,
+    )
+    from loopspec.impl.policy import Policy
+    from loopspec.impl.provider import (
+        Provider,
+        ProviderCut,
+        ProviderError,
+        Reply,
+        Request,
+        ScriptedProvider,
+    )
+    from loopspec.impl.records import Ending, Failure, InboxSpliced, Record
+    from loopspec.impl.signal import Signal
+
+_HOMES = {
+    "bus": ("Bus",),
+    "clock": ("counted_ids", "fixed_clock", "random_ids", "system_clock"),
+    "errors": (
+        "AgentClosed",
+        "AppendRefused",
+        "BadArgument",
+        "DuplicateMessageId",
+        "FlushFailed",
+        "LogBusy",
+        "LogClosed",
+        "LogUnreadable",
+        "LoopError",
+        "MessageInvalid",
+        "RecordInvalid",
+        "UnknownName",
+    ),
+    "inbox": ("Inbox", "fold_inbox"),
+    "log": ("SessionLog",),
+    "loop": ("Agent",),
+    "messages": ("DataBlock", "Message", "TextBlock", "text_message"),
+    "payloads": (
+        "Assemble",
+        "Claimed",
+        "Discarded",
+        "Enter",
+        "Failed",
+        "Inserted",
+        "PreStep",
+        "Reject",
+        "StatusChanged",
+    ),
+    "policy": ("Policy",),
+    "provider": (
+        "Provider",
+        "ProviderCut",
+        "ProviderError",
+        "Reply",
+        "Request",
+        "ScriptedProvider",
+    ),
+    "records": ("Ending", "Failure", "InboxSpliced", "Record"),
+    "signal": ("Signal",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "AgentClosed",
+    "AppendRefused",
+    "Assemble",
+    "BadArgument",
+    "Bus",
+    "Claimed",
+    "DataBlock",
+    "Discarded",
+    "DuplicateMessageId",
+    "Ending",
+    "Enter",
+    "Failed",
+    "Failure",
+    "FlushFailed",
+    "Inbox",
+    "InboxSpliced",
+    "Inserted",
+    "LogBusy",
+    "LogClosed",
+    "LogUnreadable",
+    "LoopError",
+    "Message",
+    "MessageInvalid",
+    "Policy",
+    "PreStep",
+    "Provider",
+    "ProviderCut",
+    "ProviderError",
+    "Record",
+    "RecordInvalid",
+    "Reject",
+    "Reply",
+    "Request",
+    "ScriptedProvider",
+    "SessionLog",
+    "Signal",
+    "StatusChanged",
+    "TextBlock",
+    "UnknownName",
+    "counted_ids",
+    "fixed_clock",
+    "fold_inbox",
+    "random_ids",
+    "system_clock",
+    "text_message",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its module."""
+    if name not in _HOME_OF:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -1,0 +1,115 @@
+"""The event bus: three ways to reach listeners.
+
+- `emit` tells and does not wait; each listener's failure is contained by itself, also when it
+  comes later out of a coroutine (ER-01).
+- `serial` awaits one listener after the other; a failure is the caller's (ER-05).
+- `waterfall` asks: each listener gets the payload and `next`, the rest of the chain. What it
+  returns is what the listener outside of it sees; the innermost answer is the default. A
+  listener that does not call `next` hides the rest (PS-05 to PS-07).
+
+The set of listeners is resolved before the first is called (ER-02).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar, cast
+
+from loopspec.impl.errors import UnknownName
+from loopspec.impl.listeners import Listeners, OnFailure, log_failure
+from loopspec.impl.payloads import NAMES
+
+T = TypeVar("T")
+
+# A payload's type follows from the name, which Python cannot say; this is the one dispatch
+# dictionary of the part, and the only place with Any.
+Listener = Callable[..., Any]
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+
+
+class Bus:
+    """Listeners by name, in the order of their calls."""
+
+    def __init__(self, on_failure: OnFailure = log_failure) -> None:
+        """Start without listeners; `on_failure(name, error)` is told of contained failures."""
+        self._listeners: dict[str, Listeners[Listener]] = {}
+        self._on_failure = on_failure
+        self._spawns: list[Spawn] = []
+
+    def on(self, name: str, listener: Listener, prepend: bool = False) -> Callable[[], None]:
+        """Add a listener, at the front if `prepend`, and return the function that removes it.
+
+        Names outside `agent/` are free for plug-ins; a name under `agent/` that the catalogue
+        does not list raises `UnknownName`, since it could never be called.
+        """
+        if name.startswith("agent/") and name not in NAMES:
+            msg = f"there is no seam or event {name!r}; there are {', '.join(sorted(NAMES))}."
+            raise UnknownName(msg)
+        return self._listeners.setdefault(name, Listeners()).add(listener, prepend=prepend)
+
+    def emit(self, name: str, payload: object) -> None:
+        """Call every listener now; whatever one raises, now or later, reaches nobody else."""
+        for listener in self._resolved(name):
+            try:
+                result = listener(payload)
+            except Exception as error:
+                self._on_failure(name, error)
+                continue
+            if inspect.isawaitable(result):
+                self._contain(name, result)
+
+    async def serial(self, name: str, payload: object) -> None:
+        """Await the listeners one after the other; the first failure ends it and is raised."""
+        for listener in self._resolved(name):
+            result = listener(payload)
+            if inspect.isawaitable(result):
+                await result
+
+    async def waterfall(self, name: str, payload: object, default: T) -> T:
+        """Return the outermost listener's answer; failures are raised.
+
+        The chain is consumed: a second `next()` in one listener reaches the listeners that were
+        not reached before, then the default again (PS-08).
+        """
+        chain = iter(self._resolved(name))
+
+        async def advance() -> T:
+            for listener in chain:
+                answer = listener(payload, advance)
+                return cast("T", await answer if inspect.isawaitable(answer) else answer)
+            return default
+
+        return await advance()
+
+    def own(self, spawn: Spawn) -> Callable[[], None]:
+        """Let `spawn` run the coroutines of emitted listeners until the returned call.
+
+        An agent lends its task group here, so that no such coroutine is without an owner.
+        """
+        self._spawns.append(spawn)
+
+        def release() -> None:
+            if spawn in self._spawns:
+                self._spawns.remove(spawn)
+
+        return release
+
+    def _resolved(self, name: str) -> tuple[Listener, ...]:
+        listeners = self._listeners.get(name)
+        return () if listeners is None else listeners.resolved()
+
+    def _contain(self, name: str, result: Awaitable[object]) -> None:
+        async def settle() -> None:
+            try:
+                await result
+            except Exception as error:
+                self._on_failure(name, error)
+
+        if self._spawns:
+            self._spawns[-1](settle())
+            return
+        if inspect.iscoroutine(result):
+            result.close()
+        msg = f"a listener of {name!r} is asynchronous, and no open agent owns this bus."
+        self._on_failure(name, RuntimeError(msg))

@@ -1,0 +1,94 @@
+"""JSON values: what counts as one, frozen copies, and the canonical bytes of the log.
+
+Canonical means: UTF-8, keys sorted, no blanks. Refused are values that other readers of the
+log could not read back: NaN and infinities, lone surrogates, keys that are not strings, and
+anything that is not an object, array, string, number, boolean or null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from loopspec.impl.errors import RecordInvalid
+
+DEPTH_MAX = 100
+"""Nesting beyond this is refused: a cycle would otherwise end in a recursion error."""
+
+
+def freeze(value: object) -> object:
+    """Return a deep copy that nobody can change: read-only mappings and tuples (IN-06).
+
+    Values that are not JSON pass unchanged; the append that would record them refuses them.
+    """
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: freeze(item) for key, item in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(freeze(item) for item in value)
+    return value
+
+
+def thaw(value: object) -> object:
+    """Return a deep copy made of plain dictionaries and lists, as `json` wants them."""
+    if isinstance(value, Mapping):
+        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [thaw(item) for item in value]
+    return value
+
+
+def to_bytes(value: object, where: str) -> bytes:
+    """Return the canonical bytes of a JSON value.
+
+    Raises `RecordInvalid` with one sentence that names the place, for anything else.
+    """
+    _check(value, where, 0)
+    text = json.dumps(thaw(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8")
+
+
+def from_bytes(body: bytes) -> object:
+    """Return the frozen value of canonical bytes; raises `ValueError` when they are not JSON."""
+    return freeze(json.loads(body.decode("utf-8"), parse_constant=_refuse_constant))
+
+
+def _refuse_constant(text: str) -> object:
+    msg = f"{text} is not JSON"
+    raise ValueError(msg)
+
+
+def _check(value: object, where: str, depth: int) -> None:
+    if depth > DEPTH_MAX:
+        msg = f"{where} is nested deeper than {DEPTH_MAX} levels."
+        raise RecordInvalid(msg)
+    if value is None or isinstance(value, bool | int):
+        return
+    if isinstance(value, str):
+        _check_text(value, where)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            msg = f"{where} is {value}, which JSON has no number for."
+            raise RecordInvalid(msg)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                msg = f"{where} has the key {key!r}; the keys of a JSON object are strings."
+                raise RecordInvalid(msg)
+            _check_text(key, f"a key of {where}")
+            _check(item, f"{where}.{key}", depth + 1)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _check(item, f"{where}[{index}]", depth + 1)
+    else:
+        msg = f"{where} is a {type(value).__name__}, which is not a JSON value."
+        raise RecordInvalid(msg)
+
+
+def _check_text(text: str, where: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        msg = f"{where} holds a lone surrogate at position {error.start}; it is not Unicode text."
+        raise RecordInvalid(msg) from None
