@@ -1,0 +1,126 @@
+"""The group of verbs, and the one place where an exception becomes a sentence and an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+import click
+
+from loopspec.cli.exits import BROKEN_PIPE, COULD_NOT_RUN, INTERRUPTED, CouldNotRun, show
+
+VERBS: Final = {
+    "explore": "visit every session of the specification, within bounds",
+    "check": "judge a subject against the specification",
+    "replay": "run one scenario on model and subject, side by side",
+    "report": "render a run folder as a page, JUnit XML or JSON",
+}
+"""Each verb with its line in `loopspec --help`; its module is `loopspec.cli.<verb>`."""
+
+
+class _Verbs(click.Group):
+    """A group whose verbs are imported when they are called, not when they are listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, in the order in which a newcomer meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the module of a verb."""
+        if name not in VERBS:
+            return None
+        command = import_module(f"loopspec.cli.{name}").command
+        assert isinstance(command, click.Command), f"loopspec.cli.{name} has no command"
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, or say which there are."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            ctx.fail(f"expected one of {', '.join(VERBS)}, got {args[0]!r}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing one."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(
+    cls=_Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
+    epilog="""\b
+Exit codes:
+  0    holds         1  broken      2  could not run
+  3    inconclusive  130  interrupted
+
+\b
+Start with:
+  loopspec explore
+  loopspec check
+  loopspec check --mutant requeue-on-reject
+""",
+)
+@click.version_option(package_name="loopspec", message="loopspec %(version)s")
+def group() -> None:
+    """Specify, run and judge an agent loop: its inbox, its turns, its pre-step decisions."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and leave with the exit code of its verdict."""
+    try:
+        code = run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone (`| head`); Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = BROKEN_PIPE
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; every failure becomes one sentence on stderr."""
+    try:
+        # Not `group.main`: it turns a closed pipe into exit code 1, which would read as broken.
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        with group.make_context("loopspec", given) as context:
+            answer = group.invoke(context)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "loopspec"
+        show(f"{where}: {_one_line(error.format_message())}", f"see `{where} --help`")
+        return COULD_NOT_RUN
+    except click.ClickException as error:
+        show(_one_line(error.format_message()))
+        return COULD_NOT_RUN
+    except (click.Abort, KeyboardInterrupt):
+        show("interrupted")
+        return INTERRUPTED
+    except CouldNotRun as error:
+        show(error.sentence, error.hint)
+        return COULD_NOT_RUN
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # the one place that may: our own bug must not read as a verdict
+        return _own_bug(error)
+    return answer if isinstance(answer, int) else 0
+
+
+def _own_bug(error: Exception) -> int:
+    if os.environ.get("LOOPSPEC_DEBUG") == "1":
+        traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    show(
+        f"internal error: {type(error).__name__}: {_one_line(str(error))}{where}; please report it",
+        "LOOPSPEC_DEBUG=1 shows the traceback",
+    )
+    return COULD_NOT_RUN
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")

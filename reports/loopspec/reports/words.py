@@ -1,0 +1,85 @@
+"""Words about a run that the terminal, the page and the XML file share, so that they agree."""
+
+from typing import Final
+
+from loopspec.reports.run import Cell, Finding, Run
+
+SAMPLE_MAX: Final = 3
+
+VERDICT_SENTENCES: Final = {
+    "holds": "Everything that was tried agrees with the specification.",
+    "broken": "The subject did something that the specification does not allow.",
+    "error": "The run could not be made; it says nothing about the subject.",
+    "inconclusive": "Not enough was tried to say that the subject conforms.",
+}
+
+MINIMAL_WORDS: Final = {
+    "exhaustive": "no shorter scenario shows it",
+    "1-minimal": "no line of it can be left out",
+    "no": "not reduced",
+}
+
+
+def subject_words(run: Run) -> str:
+    """Name and version of the subject, or a dash."""
+    if run.subject is None:
+        return "-"
+    return f"{run.subject.name} {run.subject.version}".strip()
+
+
+def verdict_line(run: Run) -> str:
+    """The line that a run ends with: the verdict, its exit code and the first reason."""
+    line = f"{run.verdict} (exit {run.exit})"
+    if run.verdict == "broken" and run.findings:
+        codes = sorted({finding.property for finding in run.findings})
+        return f"{line}: {', '.join(codes)}"
+    return f"{line}: {run.reasons[0]}" if run.reasons else line
+
+
+def count_words(run: Run) -> str:
+    """The counts of a run on one line, in the order of the file; `x_total` goes with `x_taken`."""
+    counts = run.counts
+    parts = []
+    for key, value in counts.items():
+        noun = key.replace("_", " ")
+        if key.endswith(("_total", "_enabled")):
+            continue
+        for done, whole in (("_taken", "_total"), ("_reached", "_enabled")):
+            stem = key.removesuffix(done)
+            if stem != key and stem + whole in counts:
+                of = f"{number(value)} of {number(counts[stem + whole])}"
+                parts.append(f"{of} {stem} {done[1:]}")
+                break
+        else:
+            parts.append(f"{number(value)} {noun}")
+    return ", ".join(parts)
+
+
+def number(value: int | float) -> str:
+    """A figure with thousands separated."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def seconds_words(seconds: float) -> str:
+    """A length of time as a person says it."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def witness_words(finding: Finding) -> str:
+    """How long a witness is and how short it could be."""
+    noun = "action" if finding.length == 1 else "actions"
+    shrunk = f", shrunk from {finding.shrunk_from}" if finding.shrunk_from > finding.length else ""
+    return f"{finding.length} {noun}{shrunk}; {MINIMAL_WORDS[finding.minimal]}"
+
+
+def allowed_words(finding: Finding) -> str:
+    """What the specification allowed where the subject parted from it."""
+    return ", or ".join(finding.allowed) if finding.allowed else "nothing more at this point"
+
+
+def missed_cells(run: Run) -> list[Cell]:
+    """Cells that the model enables and the run never reached."""
+    return [cell for cell in run.cells if cell.enabled and not cell.reached]

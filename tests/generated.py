@@ -1,0 +1,73 @@
+"""The generated documents, and the command that writes them again (`make docs`).
+
+One row a document: its path and the function that makes its text. A tidy test compares every file
+with its function, so a document that is generated cannot be edited by hand.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import click
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+
+def cli_page() -> str:
+    """docs/cli.md: what each verb's `--help` prints."""
+    from loopspec.cli.shell import VERBS, group
+
+    parts = [
+        "# The command line",
+        "",
+        "Generated from `--help` by `make docs`; a test compares it.",
+        "",
+        *_help_of("loopspec", group, []),
+    ]
+    for verb in VERBS:
+        command = group.get_command(click.Context(group), verb)
+        assert command is not None, f"{verb} is listed and cannot be imported"
+        parts += [f"## {verb}", "", *_help_of(f"loopspec {verb}", command, [verb])]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _help_of(path: str, command: click.Command, arguments: list[str]) -> list[str]:
+    # A fixed width: the help of a terminal of another width must not change the document.
+    context = click.Context(command, info_name=path, terminal_width=96, max_content_width=96)
+    text = command.get_help(context)
+    return ["```text", f"$ {path} --help", *text.splitlines(), "```", ""]
+
+
+GENERATED: Final[dict[str, Callable[[], str]]] = {
+    "docs/cli.md": cli_page,
+}
+"""Path of each generated document and the function that makes its text."""
+
+
+def stale(root: Path = ROOT) -> list[str]:
+    """The documents that are not what their function makes."""
+    found = []
+    for name, make in GENERATED.items():
+        path = root / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != make():
+            found.append(name)
+    return found
+
+
+def main() -> int:
+    """Write or compare; the exit code says whether anything is stale after it."""
+    parser = argparse.ArgumentParser(description="the generated documents")
+    parser.add_argument("--write", action="store_true", help="write what is stale")
+    options = parser.parse_args()
+    for name in stale():
+        if options.write:
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(GENERATED[name](), encoding="utf-8")
+        sys.stdout.write(f"{'written' if options.write else 'stale'}: {name}\n")
+    return len(stale())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
