@@ -168,28 +168,28 @@ def test_a_timer_that_was_cancelled_in_time_is_no_wait(loop: ControlledLoop) -> 
 
 
 def test_later_runs_between_ticks(loop: ControlledLoop) -> None:
-    """`later(k)` lets exactly k callbacks pass and takes nobody's place."""
+    """`later(k)` lets k - 1 callbacks pass and takes nobody's place."""
     seen: list[str] = []
 
     def observed() -> None:
         seen.append("observed")
-        loop.later(1, lambda: seen.append("one later"))
-        loop.later(2, lambda: seen.append("two later"))
-        loop.later(0, lambda: seen.append("at once after"))
         loop.call_soon(seen.append, "x")
+        loop.later(2, lambda: seen.append("two later"))
+        loop.later(1, lambda: seen.append("one later"))
+        loop.later(3, lambda: seen.append("three later"))
         loop.call_soon(seen.append, "y")
         loop.call_soon(seen.append, "z")
 
     loop.call_soon(observed)
     loop.settle()
 
-    assert seen == ["observed", "at once after", "x", "one later", "y", "two later", "z"]
+    assert seen == ["observed", "one later", "x", "two later", "y", "three later", "z"]
 
 
 def test_later_passes_empty_ticks_when_nothing_is_ready(loop: ControlledLoop) -> None:
     """An idle subject does not keep an action waiting for ever."""
     seen: list[str] = []
-    loop.later(2, lambda: seen.append("made"))
+    loop.later(3, lambda: seen.append("made"))
 
     assert loop.settle() == 2
     assert seen == ["made"]
@@ -202,7 +202,7 @@ def test_an_exception_of_a_later_action_passes_through(loop: ControlledLoop) -> 
         msg = "suite"
         raise LookupError(msg)
 
-    loop.later(0, fails)
+    loop.later(1, fails)
     with pytest.raises(LookupError):
         loop.settle()
     assert loop.take_failures() == ()

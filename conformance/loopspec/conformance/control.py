@@ -147,11 +147,12 @@ class ControlledLoop(asyncio.AbstractEventLoop):
         return self._tick - before
 
     def later(self, ticks: int, action: Callable[[], None]) -> None:
-        """Run `action` between two ticks, after `ticks` more of them (0: before the next one).
+        """Run `action` between two ticks: 1 is before the next callback, 2 after that one.
 
-        When the subject has nothing to do the ticks pass all the same, empty.
+        So an action one tick after an observation comes before anything that was scheduled by the
+        tick which made it. When nothing is ready the ticks pass all the same, empty.
         """
-        heapq.heappush(self._later, (self._tick + ticks, next(self._numbers), action))
+        heapq.heappush(self._later, (self._tick + ticks - 1, next(self._numbers), action))
 
     def within(self, action: Callable[[], T]) -> T:
         """Make a call now, in the caller's stack, with this loop as the running one.

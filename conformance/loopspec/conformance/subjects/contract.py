@@ -38,9 +38,14 @@ CAPABILITIES: Final = {
 }
 """What a subject may declare, with what it means. What is not declared is skipped, not held."""
 
-FAULTS: Final = ("task failed", "spinning")
-"""Names of observations of kind *fault*: an exception that reached nobody in the subject, and a
-subject that never came to rest. No possible session makes one, so each is a finding."""
+FAULTS: Final = {
+    "task failed": "an exception of a task or callback that nobody in the subject received",
+    "listener failed": "an exception that the subject's own bus contained, though ours never raise",
+    "spinning": "the subject did not come to rest",
+    "unreadable": "a record or payload that lacks the keys of its kind",
+}
+"""Names of observations of kind *fault* (key: error). No possible session makes one, so each is a
+finding about the subject and never a crash of the adapter."""
 
 
 class Observer(Protocol):
@@ -94,7 +99,10 @@ class Subject(Protocol):
         """
 
     def later(self, ticks: int, action: Callable[[], None]) -> None:
-        """Run `action` that many of the subject's own ticks later, between two of them."""
+        """Run `action` that many of the subject's own ticks later, between two of them.
+
+        One tick later is before anything that the tick now running has scheduled.
+        """
 
     def gates(self) -> tuple[tuple[str, bool], ...]:
         """The open gates in the order of their arrival: kind, and whether its signal is aborted."""

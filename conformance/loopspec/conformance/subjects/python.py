@@ -1,0 +1,464 @@
+"""Our own loop as a subject: in process, on the controlled loop, over a real SQLite session log.
+
+This is the only module of the judge that knows the implementation. It takes every name from one
+namespace (`PythonSubject(impl=...)`), so that a mutated copy of the whole part is driven the same
+way; nothing here comes from the shipped part when a copy is given.
+
+Three rules:
+
+1. Each gate is a bare future. Answering it resumes the driver one tick later, nothing sooner.
+2. What the implementation hands to us (records, payloads, return values) is only translated into
+   the words of the trace. A value that cannot be translated becomes an observation that no session
+   makes, so that a damaged record is a finding and not a crash of the adapter.
+3. An exception of the observer is the suite's own. The bus contains what listeners raise, so it is
+   kept, and raised again when the outermost call of the suite returns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import importlib.metadata
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final
+
+import attrs
+
+from loopspec.conformance.control import (
+    ControlError,
+    ControlledLoop,
+    Failure,
+    LostFailure,
+    Spinning,
+    controlled_loop,
+)
+from loopspec.conformance.subjects.contract import CAPABILITIES, Lists
+from loopspec.model.words import (
+    ERROR_TEXTS,
+    EVENTS,
+    FIRST,
+    KEYS,
+    LAST,
+    NEXT_STEP,
+    NEXT_TURN,
+    Answer,
+    Block,
+    Call,
+    Message,
+    Observation,
+    Value,
+    observation,
+)
+
+__all__ = ["PythonSubject", "fold_records"]
+
+_NUMBERS: Final = itertools.count(1)
+"""Names log files; never read, so nothing depends on how many subjects a process has had."""
+
+IGNORED_RECORDS: Final[frozenset[str]] = frozenset()
+"""Types of records that are no observation of this profile."""
+
+
+@attrs.define(eq=False)
+class _Gate:
+    """An await point that the suite holds: its kind, the turn's signal, and what it waits for."""
+
+    kind: str
+    signal: Any
+    answer: asyncio.Future[Answer]
+
+
+class PythonSubject:
+    """The implementation under test, one session at a time."""
+
+    name = "python"
+    capabilities = frozenset(CAPABILITIES)
+
+    def __init__(
+        self,
+        impl: ModuleType | SimpleNamespace | None = None,
+        *,
+        folder: Path | None = None,
+        debug: bool = False,
+    ) -> None:
+        """`folder` keeps the session logs; without it they live in a temporary folder.
+
+        The temporary folder is on a memory file system where there is one: it is the same SQLite
+        code with the same settings, and a session costs no wait for a disk.
+        """
+        if impl is None:
+            from loopspec import impl as shipped
+
+            impl = shipped
+        self.version = _version()
+        self.log_path: Path | None = None
+        self.closing_failures: tuple[Failure, ...] = ()
+        self._impl: Any = impl
+        self._debug = debug
+        self._folder = folder
+        self._observer: Callable[[Observation], None] | None = None
+        self._observer_error: BaseException | None = None
+        self._depth = 0
+        self._gates: list[_Gate] = []
+        self._loop: ControlledLoop | None = None
+        self._log: Any = None
+        self._agent: Any = None
+
+    # --- The contract -------------------------------------------------------
+
+    def open(self, observer: Callable[[Observation], None]) -> None:
+        """Begin a fresh session on a fresh log file."""
+        self.close()
+        impl, loop = self._impl, controlled_loop(debug=self._debug)
+        self._loop = loop
+        self.log_path = self._next_path()
+        self._log = impl.SessionLog.create(self.log_path)
+        bus = impl.Bus(self._contained)
+        self._agent = impl.Agent(self._log, _GatedProvider(self), bus=bus, policy=impl.Policy())
+        self._listen(bus)
+        self._observer = observer
+        opened = loop.within(lambda: loop.create_task(self._live(), name="session"))
+        self.settle()
+        if opened.done():
+            msg = f"The session did not open: {self.closing_failures}"
+            raise ControlError(msg)
+
+    def call(self, call: Call) -> None:
+        """Make the call in the caller's stack; its return is an observation."""
+        with self._outermost():
+            value, raised = self._live_loop.within(lambda: self._made(call))
+            self._tell(observation("return", call.name, value, raised))
+
+    def answer(self, answer: Answer) -> bool:
+        """Resolve the oldest open gate of that kind."""
+        for gate in self._gates:
+            if gate.kind == answer.gate:
+                self._gates.remove(gate)
+                gate.answer.set_result(answer)
+                return True
+        return False
+
+    def settle(self) -> None:
+        """Run until quiescent; failures that nobody received become observations."""
+        loop = self._live_loop
+        with self._outermost():
+            try:
+                loop.settle()
+            except Spinning as error:
+                self._fault("spinning", str(error))
+            for failure in loop.take_failures():
+                self._fault("task failed", failure.describe())
+
+    def later(self, ticks: int, action: Callable[[], None]) -> None:
+        """Run the action between two ticks of the controlled loop."""
+        self._live_loop.later(ticks, action)
+
+    def gates(self) -> tuple[tuple[str, bool], ...]:
+        """The open gates, with the aborted flag of the signal that each one was given."""
+        return tuple((gate.kind, bool(gate.signal.aborted)) for gate in self._gates)
+
+    def lists(self) -> Lists:
+        """The inbox's own two lists."""
+        inbox = self._agent.inbox
+        return _messages(inbox.next_turn), _messages(inbox.next_step)
+
+    def status(self) -> str:
+        """The agent's own status."""
+        return str(self._agent.status)
+
+    def folded(self) -> Lists | None:
+        """The splice records of the log file, read back and folded here (IN-02)."""
+        return fold_records((record.type, record.data) for record in self._log.read())
+
+    def close(self) -> None:
+        """Cancel what is suspended and close the log; a temporary log file goes away."""
+        loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        self._observer = None
+        self._gates.clear()
+        try:
+            loop.close()
+        except LostFailure:
+            # The observer is gone: kept for whoever asks (`closing_failures`).
+            self.closing_failures = loop.take_failures()
+        finally:
+            self._log.close()
+            self._log = self._agent = None
+            if self._folder is None and self.log_path is not None:
+                _remove_log(self.log_path)
+
+    # --- Driving ---------------------------------------------------------------
+
+    @property
+    def _live_loop(self) -> ControlledLoop:
+        if self._loop is None:
+            msg = "No session is open; call open() first."
+            raise ControlError(msg)
+        return self._loop
+
+    async def _live(self) -> None:
+        """Own the session's task group until the loop is closed."""
+        async with self._agent:
+            await asyncio.get_running_loop().create_future()
+
+    @contextlib.contextmanager
+    def _outermost(self) -> Iterator[None]:
+        """Raise the observer's exception where the suite can receive it."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and self._observer_error is not None:
+                error, self._observer_error = self._observer_error, None
+                raise error
+
+    def _made(self, call: Call) -> tuple[Value, str | None]:
+        """What the call returned, in words, or the code of what it raised."""
+        try:
+            return self._result(call, self._dispatch(call)), None
+        except ControlError:
+            raise
+        except self._impl.DuplicateMessageId:
+            return None, "duplicate-id"
+        except self._impl.AppendRefused:
+            return None, "append-refused"
+        except Exception as error:
+            return None, type(error).__name__
+
+    def _dispatch(self, call: Call) -> object:
+        agent, inbox, args = self._agent, self._agent.inbox, call.args
+        match call.name:
+            case "followup" | "steer" | "inject":
+                return getattr(agent, call.name)(self._message(args[0]))
+            case "append" | "prepend":
+                return getattr(inbox, call.name)(args[0], self._message(args[1]))
+            case "splice":
+                assert isinstance(args[3], tuple)
+                inserted = [self._message(message) for message in args[3]]
+                return inbox.splice(args[0], args[1], args[2], *inserted)
+            case "replace":
+                return inbox.replace(args[0], self._message(args[1]))
+            case "remove":
+                return inbox.remove(args[0])
+            case "clear":
+                return inbox.clear()
+            case "cancel":
+                return agent.cancel(args[0], keep_inbox=args[1] == "keep")
+        msg = f"This adapter knows no call {call.name!r}."
+        raise ControlError(msg)
+
+    def _result(self, call: Call, returned: object) -> Value:
+        if call.name == "splice" and isinstance(returned, tuple):
+            return tuple(message.id for message in returned)
+        if returned is None or isinstance(returned, bool):
+            return returned
+        return repr(returned)
+
+    # --- Watching ----------------------------------------------------------------
+
+    def _listen(self, bus: Any) -> None:  # noqa: ANN401  (the namespace is injected)
+        """The first and the last listener of every event and record, and the two seams."""
+        for name in EVENTS:
+            bus.on(name, self._on_event(name, FIRST), prepend=True)
+            bus.on(name, self._on_event(name, LAST))
+        self._log.subscribe(self._on_record(FIRST), prepend=True)
+        self._log.subscribe(self._on_record(LAST))
+        bus.on("agent/assemble", self._assemble)
+        bus.on("agent/pre-step", self._pre_step)
+
+    def _on_event(self, name: str, listener: str) -> Callable[[Any], None]:
+        def on_event(payload: Any) -> None:  # noqa: ANN401
+            self._tell_safely(lambda: _event(name, payload, listener))
+
+        return on_event
+
+    def _on_record(self, listener: str) -> Callable[[Any], None]:
+        def on_record(record: Any) -> None:  # noqa: ANN401
+            if record.type not in IGNORED_RECORDS:
+                self._tell_safely(lambda: _record(record.type, record.data, listener))
+
+        return on_record
+
+    async def _assemble(self, payload: Any) -> None:  # noqa: ANN401
+        seen = observation("gate", "assemble", payload.turn, payload.step)
+        answer = await self._held("assemble", payload.signal, seen)
+        if answer.choice == "failed":
+            raise RuntimeError(ERROR_TEXTS["assemble"])
+
+    async def _pre_step(self, payload: Any, inner: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        claimed = _messages(payload.messages)
+        seen = observation("gate", "pre-step", payload.turn, payload.step, claimed)
+        answer = await self._held("pre-step", payload.signal, seen)
+        if answer.choice == "raise":
+            raise RuntimeError(ERROR_TEXTS["pre-step"])
+        if answer.choice == "reject":
+            return self._impl.Reject()
+        if answer.messages is None:
+            return await inner()
+        return self._impl.Enter(tuple(self._message(message) for message in answer.messages))
+
+    async def respond(self, request: Any) -> Any:  # noqa: ANN401
+        """Hold the provider's gate, then answer as told."""
+        seen = observation("gate", "provider", request.turn, request.step)
+        answer = await self._held("provider", request.signal, seen)
+        if answer.choice == "error":
+            raise self._impl.ProviderError(ERROR_TEXTS["provider"])
+        if answer.choice == "cut":
+            raise self._impl.ProviderCut(ERROR_TEXTS["provider"])
+        return self._impl.Reply(answer.choice)
+
+    async def _held(self, kind: str, signal: Any, seen: Observation) -> Answer:  # noqa: ANN401
+        gate = _Gate(kind, signal, self._live_loop.create_future())
+        self._gates.append(gate)
+        self._tell(seen)
+        return await gate.answer
+
+    def _contained(self, name: str, error: Exception) -> None:
+        """A listener failed. All that listen here are ours or the loop's own, and none may."""
+        self._fault("listener failed", f"{name}: {type(error).__name__}: {error}")
+
+    def _fault(self, name: str, text: str) -> None:
+        self._tell(Observation("fault", name, (("error", text),)))
+
+    def _tell_safely(self, translated: Callable[[], Observation]) -> None:
+        """Tell the observation, or that it could not be put into words."""
+        try:
+            seen = translated()
+        except Exception as error:
+            self._fault("unreadable", f"{type(error).__name__}: {error}")
+        else:
+            self._tell(seen)
+
+    def _tell(self, seen: Observation) -> None:
+        if self._observer is None:
+            return
+        self._depth += 1
+        try:
+            self._observer(seen)
+        except BaseException as error:
+            if self._observer_error is None:
+                self._observer_error = error
+        finally:
+            self._depth -= 1
+
+    # --- Words and files ---------------------------------------------------------
+
+    def _message(self, message: Value) -> Any:  # noqa: ANN401
+        assert isinstance(message, Message)
+        content = tuple(self._block(block) for block in message.blocks)
+        return self._impl.Message(message.id, message.role, message.source, content)
+
+    def _block(self, block: Block) -> Any:  # noqa: ANN401
+        if block.kind == "text":
+            return self._impl.TextBlock(block.text)
+        return self._impl.DataBlock(block.kind, {"text": block.text})
+
+    def _next_path(self) -> Path:
+        folder = _process_folder() if self._folder is None else self._folder
+        return folder / f"session-{next(_NUMBERS)}.sqlite"
+
+
+class _GatedProvider:
+    """The provider's place: every request waits for the suite."""
+
+    def __init__(self, subject: PythonSubject) -> None:
+        self.respond = subject.respond
+
+
+def fold_records(records: Iterator[tuple[str, Mapping[str, Any]]]) -> Lists:
+    """Both lists from splice records in log order (IN-02, IN-05); nothing of the inbox is used."""
+    lists: dict[str, list[Message]] = {NEXT_TURN: [], NEXT_STEP: []}
+    for kind, data in records:
+        if kind == "agent/inbox/spliced":
+            start = data["start"]
+            inserted = [_message_of_json(message) for message in data["inserted"]]
+            removed = data.get("removedCount", 0)
+            lists[data["target"]][start : start + removed] = inserted
+    return tuple(lists[NEXT_TURN]), tuple(lists[NEXT_STEP])
+
+
+def _record(kind: str, data: Mapping[str, Any], listener: str) -> Observation:
+    """A record in the words of the trace: the keys on the wire become the keys of `KEYS`."""
+    values: tuple[Value, ...]
+    match kind:
+        case "turn/end":
+            reason = data["reason"]
+            cause = reason["reason"]["kind"] if "reason" in reason else None
+            error = reason["error"]["message"] if "error" in reason else None
+            values = (data["turn"], reason["kind"], cause, error)
+        case "agent/inbox/spliced":
+            inserted = tuple(_message_of_json(message) for message in data["inserted"])
+            removed, outcome = data.get("removedCount", 0), data.get("outcome")
+            values = (data["target"], data["start"], removed, inserted, outcome)
+        case "user/message":
+            values = (_message_of_json(data),)
+        case _:
+            values = tuple(data[key] for key in KEYS[kind])
+    return observation("record", kind, *values, listener=listener)
+
+
+def _event(name: str, payload: Any, listener: str) -> Observation:  # noqa: ANN401
+    values = tuple(
+        _message_of(payload.message) if key == "message" else getattr(payload, key)
+        for key in KEYS[name]
+    )
+    return observation("event", name, *values, listener=listener)
+
+
+def _messages(messages: Sequence[Any]) -> tuple[Message, ...]:
+    return tuple(_message_of(message) for message in messages)
+
+
+def _message_of(message: Any) -> Message:  # noqa: ANN401
+    """A live message; only text blocks have a text of their own, other blocks carry data."""
+    blocks = tuple(
+        Block("text", block.text)
+        if hasattr(block, "text")
+        else Block(block.kind, _text(block.data))
+        for block in message.content
+    )
+    return Message(message.id, message.role, message.source, blocks)
+
+
+def _message_of_json(data: Mapping[str, Any]) -> Message:
+    """A message as the log has it."""
+    blocks = tuple(Block(block["type"], _text(block)) for block in data["content"])
+    return Message(data["id"], data["role"], data["source"]["kind"], blocks)
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    """The text of a block; the model's opaque blocks keep theirs under the same key."""
+    return str(data["text"])
+
+
+@cache
+def _process_folder() -> Path:
+    """One folder of this process for logs that nobody keeps, on a memory file system if any."""
+    memory = "/dev/shm"
+    usable = os.path.isdir(memory) and os.access(memory, os.W_OK)
+    folder = tempfile.mkdtemp(prefix="loopspec-", dir=memory if usable else None)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _remove_log(path: Path) -> None:
+    """The file, SQLite's two companions, and the owner's lock."""
+    for suffix in ("", "-wal", "-shm", ".lock"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("loopspec")
+    except importlib.metadata.PackageNotFoundError:
+        return "checkout"
