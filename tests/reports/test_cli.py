@@ -95,6 +95,15 @@ def test_misuse_is_one_sentence_on_stderr_and_two(
     assert all(line.startswith("  hint: ") for line in hints)
 
 
+def test_no_verb_is_answered_with_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The bare command teaches, on stderr, since it has no result."""
+    assert 2 == shell.run([])
+
+    out, err = capsys.readouterr()
+    assert "" == out
+    assert "Start with:" in err
+
+
 def test_a_page_that_cannot_be_written_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,6 +90,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             answer = group.invoke(context)
     except click.exceptions.Exit as leave:
         return leave.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        sys.stderr.write(f"{error.format_message()}\n")
+        return COULD_NOT_RUN
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "loopspec"
         show(f"{where}: {_one_line(error.format_message())}", f"see `{where} --help`")
