@@ -5,6 +5,7 @@ with its function, so a document that is generated cannot be edited by hand.
 """
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,8 +41,21 @@ def _help_of(path: str, command: click.Command, arguments: list[str]) -> list[st
     return ["```text", f"$ {path} --help", *text.splitlines(), "```", ""]
 
 
+def printed_by(module: str) -> Callable[[], str]:
+    """The page that `python -m module` prints."""
+
+    def page() -> str:
+        command = [sys.executable, "-m", module]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+        return done.stdout
+
+    return page
+
+
 GENERATED: Final[dict[str, Callable[[], str]]] = {
+    "docs/catalogue.md": printed_by("loopspec.impl.catalogue"),
     "docs/cli.md": cli_page,
+    "docs/rules.md": printed_by("loopspec.conformance.rules"),
 }
 """Path of each generated document and the function that makes its text."""
 

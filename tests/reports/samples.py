@@ -1,6 +1,7 @@
 """Run folders for the tests of reports, built afresh: nothing binary is committed."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +263,8 @@ def cells() -> list[dict[str, Any]]:
 
 
 ALL = {"holds": holds, "broken": broken, "inconclusive": inconclusive, "hostile": hostile}
+
+
+if __name__ == "__main__":
+    for sample, make in ALL.items():
+        write(Path(sys.argv[1]) / f"sample-{sample}", make())
