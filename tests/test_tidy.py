@@ -305,11 +305,23 @@ def no_test_has_a_fixed_port(root: Path) -> Iterator[str]:
 
 
 def data_is_not_code(root: Path) -> Iterator[str]:
-    """Scenarios, seeds and runs are text; nothing is unpickled."""
+    """Scenarios, seeds and runs are text; nothing is unpickled.
+
+    `marshal.dumps` may stay: its bytes go into a digest and are never read back.
+    """
     for path, tree in modules_of(root):
+        place = path.relative_to(root)
         for name, line in imports_of(tree):
-            if name.split(".")[0] in ("pickle", "marshal", "shelve", "dill", "yaml"):
-                yield f"{path.relative_to(root)}:{line} imports {name}"
+            if name.split(".")[0] in ("pickle", "shelve", "dill", "yaml") or (
+                within(name, "marshal") and name not in ("marshal", "marshal.dumps")
+            ):
+                yield f"{place}:{line} imports {name}"
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in (
+                "marshal.load",
+                "marshal.loads",
+            ):
+                yield f"{place}:{node.lineno} reads marshalled data"
 
 
 def pages_make_text_nodes(root: Path) -> Iterator[str]:
@@ -360,7 +372,17 @@ _STANDARD: Final = frozenset(
         *("enum", "fractions", "functools", "graphlib", "hashlib", "heapq", "inspect"),
         *("importlib", "itertools", "json", "keyword", "math", "operator", "re", "string"),
         *("struct", "sys", "textwrap", "types", "typing", "unicodedata", "weakref", "zlib"),
-        *("array", "binascii", "difflib", "numbers", "pprint", "reprlib", "statistics", "html"),
+        *(
+            "array",
+            "binascii",
+            "difflib",
+            "marshal",
+            "numbers",
+            "pprint",
+            "reprlib",
+            "statistics",
+            "html",
+        ),
     }
 )
 
@@ -413,6 +435,8 @@ MORE_FAULTS: Final[list[tuple[Check, dict[str, str]]]] = [
     (no_test_has_a_fixed_port, {"tests/test_x.py": "connect(('127.0.0.1', 80))\n"}),
     (no_test_has_a_fixed_port, {"tests/test_x.py": "u = 'http://localhost" + ":8000/'\n"}),
     (no_file_names_a_machine, {"README.md": f"../{OUTSIDE_DATA}\n"}),
+    (data_is_not_code, {"impl/loopspec/impl/x.py": "import marshal\nmarshal.loads(b'')\n"}),
+    (data_is_not_code, {"impl/loopspec/impl/x.py": "from marshal import loads\n"}),
 ]
 
 FINE: Final[list[tuple[Check, dict[str, str]]]] = [
@@ -425,6 +449,7 @@ FINE: Final[list[tuple[Check, dict[str, str]]]] = [
         },
     ),
     (the_model_is_pure, {"model/loopspec/model/graph.py": "def f():\n    import networkx\n"}),
+    (data_is_not_code, {"impl/loopspec/impl/x.py": "import marshal\nmarshal.dumps(1)\n"}),
     (no_test_sleeps, {"tests/test_x.py": "async def f():\n    await asyncio.sleep(0)\n"}),
     (
         no_test_sleeps,
