@@ -112,7 +112,7 @@ def requeue() -> dict[str, Any]:
         "rules": ["PS-10", "PS-11", "CL-09"],
         "title": "after the reject, A is back in next-turn",
         "because": [
-            "the pre-step decision of turn 1 was reject (line 13)",
+            "the pre-step decision of turn 1 was reject (line 12)",
             "a rejected batch is the turn's and has ended: nothing re-enters the inbox by itself",
         ],
         "however": "the subject inserted A into next-turn again, a second owner for one insertion",

@@ -10,6 +10,7 @@ import pytest
 
 from loopspec.cli import shell
 from loopspec.cli.exits import CouldNotRun
+from loopspec.cli.outcome import tell
 from loopspec.cli.progress import ProgressLine
 from tests.reports import samples
 
@@ -93,6 +94,26 @@ def test_misuse_is_one_sentence_on_stderr_and_two(
     assert part in first
     assert first.startswith("loopspec: ")
     assert all(line.startswith("  hint: ") for line in hints)
+
+
+@pytest.mark.parametrize("name", samples.ALL)
+def test_a_finished_run_leaves_a_page_and_its_exit_code(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Page, print-out and exit code all come from the folder."""
+    run = samples.ALL[name]()
+    folder = samples.write(tmp_path, run)
+
+    assert run["exit"] == tell(folder, as_json=False)
+
+    assert f"report   {folder / 'report.html'}"[:200] in capsys.readouterr().out
+    assert f"<title>{run['verdict']}: " in (folder / "report.html").read_text()
+
+
+def test_a_run_that_cannot_be_read_back_could_not_run(tmp_path: Path) -> None:
+    """A suite that writes nonsense gets no verdict out of it."""
+    with pytest.raises(CouldNotRun, match="there is none"):
+        tell(tmp_path, as_json=True)
 
 
 def test_no_verb_is_answered_with_the_help(capsys: pytest.CaptureFixture[str]) -> None:
