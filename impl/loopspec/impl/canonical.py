@@ -18,12 +18,18 @@ DEPTH_MAX = 100
 """Nesting beyond this is refused: a cycle would otherwise end in a recursion error."""
 
 
+# Tuples are arrays to `json` already; a read-only mapping is offered to `default`.
+_encoder = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=dict
+)
+
+
 def freeze(value: object) -> object:
     """Return a deep copy that nobody can change: read-only mappings and tuples (IN-06).
 
     Values that are not JSON pass unchanged; the append that would record them refuses them.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return MappingProxyType({key: freeze(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
         return tuple(freeze(item) for item in value)
@@ -32,7 +38,7 @@ def freeze(value: object) -> object:
 
 def thaw(value: object) -> object:
     """Return a deep copy made of plain dictionaries and lists, as `json` wants them."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [thaw(item) for item in value]
@@ -45,8 +51,7 @@ def to_bytes(value: object, where: str) -> bytes:
     Raises `RecordInvalid` with one sentence that names the place, for anything else.
     """
     _check(value, where, 0)
-    text = json.dumps(thaw(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8")
+    return _encoder.encode(value).encode("utf-8")
 
 
 def from_bytes(body: bytes) -> object:
@@ -63,15 +68,15 @@ def _check(value: object, where: str, depth: int) -> None:
     if depth > DEPTH_MAX:
         msg = f"{where} is nested deeper than {DEPTH_MAX} levels."
         raise RecordInvalid(msg)
-    if value is None or isinstance(value, bool | int):
-        return
     if isinstance(value, str):
         _check_text(value, where)
+    elif value is None or isinstance(value, int):
+        return
     elif isinstance(value, float):
         if not math.isfinite(value):
             msg = f"{where} is {value}, which JSON has no number for."
             raise RecordInvalid(msg)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict | Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
                 msg = f"{where} has the key {key!r}; the keys of a JSON object are strings."

@@ -155,6 +155,10 @@ class Agent:
         assert self._tasks is not None, "the block was entered"
         try:
             await self._tasks.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            # The block's own error alone needs no group around it: returning lets it pass.
+            if group.exceptions != (error,):
+                raise
         finally:
             self._tasks = None
             for leave in self._leave:
