@@ -366,6 +366,15 @@ def every_document_has_one_title(root: Path) -> Iterator[str]:
                 yield f"{place} has {len(titles)} titles, or does not begin with one"
 
 
+def links_lead_somewhere(root: Path) -> Iterator[str]:
+    """A link of a document to a file of this tree finds it."""
+    for place, text in texts_of(root):
+        if place.endswith(".md"):
+            for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+                if not (root / place).parent.joinpath(target).exists():
+                    yield f"{place} links to {target}, which is not there"
+
+
 _STANDARD: Final = frozenset(
     {
         *("__future__", "abc", "bisect", "collections", "contextlib", "copy", "dataclasses"),
@@ -408,6 +417,7 @@ FAULTS: Final[dict[Check, dict[str, str]]] = {
     pages_make_text_nodes: {"reports/loopspec/reports/templates/x.html": "{{ x|safe }}"},
     every_verb_has_a_heading: {"reports/loopspec/cli/dance.py": "def command(): ...\n"},
     every_note_has_a_kind: {"changes/x.feature.md": ""},
+    links_lead_somewhere: {"docs/x.md": "[there](nowhere.md)\n"},
     every_document_has_one_title: {"docs/x.md": "# one\n# two\n"},
 }
 """Every check, with a tree of files that it must complain about."""

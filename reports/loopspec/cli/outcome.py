@@ -1,4 +1,4 @@
-"""How a verb that has written a run folder ends: page, print-out, exit code, all from the folder."""
+"""How a verb that has written a run folder ends: page, print-out and exit code, from the folder."""
 
 import sys
 from pathlib import Path
