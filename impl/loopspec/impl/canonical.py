@@ -24,15 +24,19 @@ _encoder = json.JSONEncoder(
 )
 
 
-def freeze(value: object) -> object:
+def freeze(value: object, depth: int = 0) -> object:
     """Return a deep copy that nobody can change: read-only mappings and tuples (IN-06).
 
     Values that are not JSON pass unchanged; the append that would record them refuses them.
+    Raises `RecordInvalid` for a value that is nested too deep.
     """
+    if depth > DEPTH_MAX:
+        msg = f"a value is nested deeper than {DEPTH_MAX} levels."
+        raise RecordInvalid(msg)
     if isinstance(value, dict | Mapping):
-        return MappingProxyType({key: freeze(item) for key, item in value.items()})
+        return MappingProxyType({key: freeze(item, depth + 1) for key, item in value.items()})
     if isinstance(value, list | tuple):
-        return tuple(freeze(item) for item in value)
+        return tuple(freeze(item, depth + 1) for item in value)
     return value
 
 

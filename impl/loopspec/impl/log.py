@@ -79,6 +79,9 @@ class SessionLog:
         Raises `LogUnreadable` if something is at the path already, `LogBusy` if it has an owner.
         """
         file = Path(path).absolute()
+        if not file.parent.is_dir():
+            msg = f"cannot create a session log at {file}: there is no such folder."
+            raise LogUnreadable(msg)
         lock = _own(file)
         try:
             if file.exists():
@@ -150,8 +153,9 @@ class SessionLog:
         if self._telling:
             msg = f"{kind} was refused: a record listener of {self._name} tried to append it."
             raise AppendRefused(msg, "change the inbox in a listener of a live event instead.")
-        record = frozen_record(self._next_seq, self._clock(), kind, data)
-        body = to_bytes(record.to_json(), kind)
+        seq, time = self._next_seq, self._clock()
+        body = to_bytes({"seq": seq, "time": time, "type": kind, "data": data}, kind)
+        record = frozen_record(seq, time, kind, data)
         self._insert(self._connection, record.seq, body)
         self._next_seq += 1
         self._tell(record)

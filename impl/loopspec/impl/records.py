@@ -243,10 +243,6 @@ class Record:
     data: JsonObject
     payload: Payload = attrs.field(eq=False, repr=False)
 
-    def to_json(self) -> dict[str, object]:
-        """Return the record as the log stores it."""
-        return {"seq": self.seq, "time": self.time, "type": self.type, "data": self.data}
-
 
 def read_payload(kind: str, data: object) -> Payload:
     """Read the data of a record by its class; raises `RecordInvalid` with one sentence."""
