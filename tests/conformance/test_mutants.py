@@ -20,6 +20,10 @@ from loopspec.conformance.mutants.registry import (
     mutated_part,
     source_of,
 )
+from loopspec.model.scenario import parse_scenario
+
+WITNESS_LENGTH_MAX = 6
+"""Calls plus answers."""
 
 MUTANTS = load_mutants()
 IDS = [mutant.id for mutant in MUTANTS]
@@ -32,6 +36,7 @@ FAULT = Mutant(
     sentence="A word is spelled wrongly.",
     code="ORDER",
     rules=("IN-01",),
+    witness="",
 )
 
 
@@ -61,6 +66,15 @@ def test_every_mutant_says_what_it_breaks(mutant: Mutant) -> None:
     assert mutant.code in PROPERTIES
     assert mutant.rules
     assert max(len(mutant.anchor.splitlines()), len(mutant.replacement.splitlines())) <= LINES_MAX
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=IDS)
+def test_every_witness_is_a_short_scenario(mutant: Mutant) -> None:
+    """It can be pasted into `replay` unchanged, and has at most six actions."""
+    witness = parse_scenario(mutant.witness)
+
+    assert str(witness) == mutant.witness
+    assert 1 <= len(witness) <= WITNESS_LENGTH_MAX
 
 
 def test_the_registry_has_its_canary_and_enough_mutants() -> None:
@@ -166,6 +180,7 @@ def test_a_malformed_entry_is_an_error(change: dict[str, object], complaint: str
         "sentence": "S.",
         "code": "BAL",
         "rules": ["TB-01"],
+        "witness": "followup A",
     }
     assert registry._from_table(table).module == "loopspec.impl.loop"
     with pytest.raises(MutantError, match=complaint):

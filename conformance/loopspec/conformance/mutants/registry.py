@@ -72,7 +72,10 @@ class MutantError(Exception):
 
 @attrs.frozen
 class Mutant:
-    """One named fault: where it is, what it does, and which rules say that it is one."""
+    """One named fault: where it is, what it does, and which rules say that it is one.
+
+    `witness` is the text of a scenario that shows it, ready to be pasted into `replay`.
+    """
 
     id: str
     file: str
@@ -81,7 +84,7 @@ class Mutant:
     sentence: str
     code: str
     rules: tuple[str, ...]
-    witness: str = ""
+    witness: str
 
     @property
     def part(self) -> str:
@@ -198,7 +201,7 @@ def late_imports(part: str) -> tuple[str, ...]:
 def _from_table(table: dict[str, object]) -> Mutant:
     """A row of the file as a value; says in one sentence what is wrong with it."""
     known = {field.name for field in attrs.fields(Mutant)}
-    missing = known - {"witness"} - table.keys()
+    missing = known - table.keys()
     if missing or table.keys() - known:
         wrong = ", ".join(sorted(missing | (table.keys() - known)))
         msg = f"Mutant {table.get('id', '?')}: missing or unknown keys: {wrong}."
