@@ -118,9 +118,9 @@ class PythonSubject:
         """Begin a fresh session on a fresh log file."""
         self.close()
         impl, loop = self._impl, controlled_loop(debug=self._debug)
-        self._loop = loop
         self.log_path = self._next_path()
         self._log = impl.SessionLog.create(self.log_path)
+        self._loop = loop
         bus = impl.Bus(self._contained)
         self._agent = impl.Agent(self._log, _GatedProvider(self), bus=bus, policy=impl.Policy())
         self._listen(bus)
@@ -321,7 +321,12 @@ class PythonSubject:
         gate = _Gate(kind, signal, self._live_loop.create_future())
         self._gates.append(gate)
         self._tell(seen)
-        return await gate.answer
+        try:
+            return await gate.answer
+        finally:
+            # A gate whose task was cancelled is no longer open.
+            if gate in self._gates:
+                self._gates.remove(gate)
 
     def _contained(self, name: str, error: Exception) -> None:
         """A listener failed. All that listen here are ours or the loop's own, and none may."""
