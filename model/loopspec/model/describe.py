@@ -1,0 +1,143 @@
+"""One line for each thing that a person reads: messages, actions, observations, sessions.
+
+Rules of this file. What an action prints as is its scenario text, so that it can be typed again.
+"""
+
+import json
+
+from loopspec.model.session import Item, Session
+from loopspec.model.words import (
+    NEXT_STEP,
+    NEXT_TURN,
+    Answer,
+    Block,
+    Call,
+    Entry,
+    Made,
+    Message,
+    Observation,
+    Rest,
+    Value,
+)
+
+
+def quoted(text: str) -> str:
+    """`text` as a JSON string: no control character and no lone surrogate reaches a terminal."""
+    return json.dumps(text, ensure_ascii=True)
+
+
+def message_text(message: Message) -> str:
+    """The scenario text of a message: its id, its source unless user, its blocks unless default."""
+    parts = [message.id]
+    if message.source != "user":
+        parts.append(f"@{message.source}")
+    if message.blocks != (Block("text", message.id),):
+        parts.extend(
+            quoted(block.text) if block.kind == "text" else f"{block.kind}:{quoted(block.text)}"
+            for block in message.blocks
+        )
+        if not message.blocks:
+            parts.append("empty")
+    return " ".join(parts)
+
+
+def value_text(value: Value) -> str:
+    """A value of a call or an observation."""
+    if isinstance(value, Message):
+        return message_text(value)
+    if isinstance(value, tuple):
+        return " ".join(value_text(each) for each in value)
+    return "-" if value is None else str(value)
+
+
+def call_text(call: Call) -> str:
+    """The scenario text of a call."""
+    return " ".join([call.name, *(value_text(arg) for arg in call.args if arg != ())])
+
+
+def answer_text(answer: Answer) -> str:
+    """The scenario text of an answer."""
+    text = f"{answer.gate}: {answer.choice}"
+    if answer.messages is None:
+        return text
+    return f"{text} {' '.join(map(message_text, answer.messages)) or 'nothing'}"
+
+
+def ids(messages: tuple[Message, ...]) -> str:
+    """The ids of messages, or a dash for none."""
+    return ",".join(message.id for message in messages) or "-"
+
+
+def splice_text(seen: Observation) -> str:
+    """A splice as `next-turn@0 -1 +A canceled`."""
+    inserted = seen.get("inserted")
+    assert isinstance(inserted, tuple)
+    parts = [f"{seen.get('target')}@{seen.get('start')}"]
+    if seen.get("removed"):
+        parts.append(f"-{seen.get('removed')}")
+    parts.extend(f"+{value_text(message)}" for message in inserted)
+    if seen.get("outcome"):
+        parts.append(str(seen.get("outcome")))
+    return " ".join(parts)
+
+
+def observation_text(seen: Observation) -> str:
+    """One observation on one line; the first listener is the one that goes without saying."""
+    if seen.kind == "return":
+        if seen.get("raised"):
+            return f"{seen.name} raises {seen.get('raised')}"
+        value = seen.get("value")
+        return f"{seen.name} returns" + ("" if value is None else f" {value_text(value) or '-'}")
+    if seen.name == "agent/inbox/spliced":
+        told = splice_text(seen)
+    elif seen.name == "pre-step":
+        batch = seen.get("messages")
+        assert isinstance(batch, tuple)
+        names = ",".join(value_text(each) for each in batch) or "-"
+        told = f"{seen.get('turn')}.{seen.get('step')} [{names}]"
+    else:
+        told = " ".join(f"{value_text(value)}" for _, value in seen.data if value is not None)
+    who = f" ({seen.listener})" if seen.listener not in ("", "first") else ""
+    prefix = "gate " if seen.kind == "gate" else ""
+    return f"{prefix}{seen.name} {told}{who}"
+
+
+def entry_text(entry: Entry) -> str:
+    """One entry of a trace on one line: `>` is an input, `=` a rest."""
+    if isinstance(entry, Made):
+        return f"> {'(inside) ' if entry.inside else ''}{call_text(entry.call)}"
+    if isinstance(entry, Answer):
+        return f"> {answer_text(entry)}"
+    if isinstance(entry, Rest):
+        return f"= {rest_text(entry)}"
+    return f"  {observation_text(entry)}"
+
+
+def rest_text(rest: Rest) -> str:
+    """Status, both lists and open gates."""
+    gates = ", ".join(f"{gate}{' (aborted)' if aborted else ''}" for gate, aborted in rest.gates)
+    lists = f"next-turn {ids(rest.next_turn)}  next-step {ids(rest.next_step)}"
+    return f"{rest.status}  {lists}" + (f"  at {gates}" if gates else "")
+
+
+def items_text(items: tuple[Item, ...]) -> str:
+    """Pending items with the mark of each that is not quiet."""
+    marks = {"quiet": "", "waking": "*", "due": "!"}
+    return ",".join(item.message.id + marks[item.mark] for item in items) or "-"
+
+
+def session_text(session: Session) -> str:
+    """One line for a session; `*` marks a waking message, `!` a due one."""
+    turn = f"turn {session.turn}" + (f".{session.step}" if session.turn_open else " closed")
+    parts = [session.status, turn]
+    parts.append(f"{NEXT_TURN} {items_text(session.next_turn)}")
+    parts.append(f"{NEXT_STEP} {items_text(session.next_step)}")
+    if session.batch:
+        parts.append(f"batch {ids(session.batch)}")
+    if session.aborted:
+        parts.append(f"aborted by {session.cause}")
+    if session.gates:
+        parts.append(f"at {', '.join(session.gates)}")
+    elif session.stack:
+        parts.append(f"due {session.stack[0].frame}")
+    return "  ".join(parts)

@@ -1,0 +1,174 @@
+"""Sets of possible sessions: what a trace says of a subject, and where the two part.
+
+Theory. A subject conforms while at least one session explains everything seen so far. Inputs are
+taken from the trace at their place; each observation filters the set; at rest the subject has
+nothing more to do, so a session that owes another observation is no explanation (a lost wake is a
+finding exactly like a wrong record). Moves without an observation are hidden: they are made when
+the next entry needs them.
+"""
+
+from typing import NamedTuple
+
+from loopspec.model.describe import observation_text, rest_text
+from loopspec.model.session import Session
+from loopspec.model.table import Moved, Refusal, apply, move
+from loopspec.model.words import Answer, Call, Entry, Made, Observation, Rest
+
+SESSIONS_MAX = 4096
+
+
+class Parting(NamedTuple):
+    """Where no possible session explains the next entry of a trace.
+
+    `did` is what the subject did; `allowed` is what each possible session allowed there.
+    """
+
+    did: str
+    allowed: tuple[str, ...]
+    kind: str
+
+
+class Possible(NamedTuple):
+    """The sessions that explain a trace so far, and the rows that the last entry took."""
+
+    sessions: tuple[Session, ...]
+    rows: tuple[str, ...] = ()
+
+
+def hidden(session: Session) -> tuple[Session, Moved | None, list[str]]:
+    """Make hidden moves up to the next observation or quiescence; the rows taken on the way."""
+    rows: list[str] = []
+    while True:
+        moved = move(session)
+        if moved is None or moved.observation is not None:
+            return session, moved, rows
+        rows.append(moved.row.key)
+        session = moved.session
+
+
+def at_control(session: Session) -> tuple[Session | None, Moved | None, list[str]]:
+    """Make hidden moves until control is with the event loop; None when one would be observed."""
+    rows: list[str] = []
+    while session.stack:
+        moved = move(session)
+        assert moved is not None, "a session with work on its stack moves"
+        if moved.observation is not None:
+            return None, moved, rows
+        rows.append(moved.row.key)
+        session = moved.session
+    return session, None, rows
+
+
+def place(session: Session, inside: bool) -> tuple[Session | None, str, list[str]]:
+    """The session in which a call lands; None and the reason when it cannot land there."""
+    if inside:
+        if session.listening:
+            return session, "", []
+        return None, "no delivery is under way", []
+    control, moved, rows = at_control(session)
+    if control is None:
+        assert moved is not None
+        assert moved.observation is not None
+        return None, f"owes {observation_text(moved.observation)}", rows
+    return control, "", rows
+
+
+def after_made(possible: Possible, made: Made) -> Possible | Parting:
+    """The sessions after a call; a parting when none lets it land there."""
+    kept: list[Session] = []
+    rows: list[str] = []
+    reasons: list[str] = []
+    for session in possible.sessions:
+        where, reason, taken = place(session, made.inside)
+        after: Session | Refusal | None = apply(where, made.call) if where is not None else None
+        if isinstance(after, Session):
+            kept.append(after)
+            rows.extend(taken)
+        else:
+            reasons.append(after.because if isinstance(after, Refusal) else reason)
+    if kept:
+        return Possible(tuple(kept), tuple(rows))
+    return Parting(f"was called: {made.call.name}", tuple(reasons), "call")
+
+
+def after_answer(possible: Possible, answer: Answer) -> Possible | Parting:
+    """The sessions after an answer; a parting when the gate is open in none."""
+    kept: list[Session] = []
+    rows: list[str] = []
+    reasons: list[str] = []
+    for session in possible.sessions:
+        where, reason, taken = place(session, inside=False)
+        after: Session | Refusal | None = apply(where, answer) if where is not None else None
+        if isinstance(after, Session):
+            kept.append(after)
+            rows.extend(taken)
+        else:
+            reasons.append(after.because if isinstance(after, Refusal) else reason)
+    if kept:
+        return Possible(tuple(kept), tuple(rows))
+    return Parting(f"was answered: {answer.gate} {answer.choice}", tuple(reasons), "answer")
+
+
+def after_observation(possible: Possible, seen: Observation) -> Possible | Parting:
+    """The sessions that make exactly this observation next; a parting when none does."""
+    kept: list[Session] = []
+    rows: list[str] = []
+    allowed: list[str] = []
+    for session in possible.sessions:
+        _, moved, taken = hidden(session)
+        if moved is None or moved.observation != seen:
+            expected = moved.observation if moved is not None else None
+            allowed.append(observation_text(expected) if expected else "nothing more")
+            continue
+        kept.append(moved.session)
+        rows.extend([*taken, moved.row.key])
+    if kept:
+        return Possible(tuple(kept), tuple(rows))
+    return Parting(observation_text(seen), tuple(allowed), "observation")
+
+
+def rest_of(session: Session) -> Rest:
+    """What is visible of a quiescent session."""
+    return Rest(
+        tuple(item.message for item in session.next_turn),
+        tuple(item.message for item in session.next_step),
+        session.status,
+        tuple((gate, session.aborted) for gate in session.gates),
+    )
+
+
+def after_rest(possible: Possible, rest: Rest) -> Possible | Parting:
+    """The sessions that are quiescent with the same projections; a parting when none is."""
+    kept: list[Session] = []
+    rows: list[str] = []
+    allowed: list[str] = []
+    kind = "owed"
+    for session in possible.sessions:
+        quiet, moved, taken = hidden(session)
+        if moved is not None:
+            assert moved.observation is not None
+            allowed.append(observation_text(moved.observation))
+        elif rest_of(quiet) != rest:
+            allowed.append(rest_text(rest_of(quiet)))
+            kind = "projection"
+        else:
+            kept.append(quiet)
+            rows.extend(taken)
+    if kept:
+        return Possible(tuple(kept), tuple(rows))
+    did = "nothing more" if kind == "owed" else rest_text(rest)
+    return Parting(did, tuple(allowed), kind)
+
+
+def after(possible: Possible, entry: Entry) -> Possible | Parting:
+    """The sessions after one entry of a trace, or the parting."""
+    if isinstance(entry, Observation):
+        return after_observation(possible, entry)
+    if isinstance(entry, Made):
+        return after_made(possible, entry)
+    if isinstance(entry, Answer):
+        return after_answer(possible, entry)
+    return after_rest(possible, entry)
+
+
+__all__ = ["SESSIONS_MAX", "Call", "Parting", "Possible", "after", "hidden", "rest_of"]

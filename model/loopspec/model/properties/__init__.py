@@ -1,0 +1,48 @@
+"""The properties: sentences about every run, checked by monitors."""
+
+from typing import Final
+
+from loopspec.model.properties.boundaries import BAL, REJ, STATUS
+from loopspec.model.properties.monitor import Breach, Property
+from loopspec.model.properties.ownership import LOST, ORDER, OWN
+from loopspec.model.properties.waking import CAUSE, QUIET, WAKE
+from loopspec.model.words import Entry, Rest
+
+PROPERTIES: Final[tuple[Property, ...]] = (
+    BAL,
+    OWN,
+    REJ,
+    LOST,
+    ORDER,
+    CAUSE,
+    WAKE,
+    QUIET,
+    STATUS,
+)
+"""All properties, the three of the design notes first."""
+
+Ghosts = tuple[object, ...]
+
+START: Final[Ghosts] = tuple(each.start for each in PROPERTIES)
+
+
+def watch(
+    ghosts: Ghosts, entry: Entry, properties: tuple[Property, ...] = PROPERTIES
+) -> tuple[Ghosts, tuple[Breach, ...]]:
+    """The ghosts after an entry, and the breaches that it shows."""
+    nexts: list[object] = []
+    breaches: tuple[Breach, ...] = ()
+    for each, ghost in zip(properties, ghosts, strict=True):
+        if isinstance(entry, Rest):
+            breaches += each.at_rest(ghost, entry)
+            nexts.append(ghost)
+        elif not each.looks_at(entry):
+            nexts.append(ghost)
+        else:
+            following, found = each.step(ghost, entry)
+            breaches += found
+            nexts.append(following)
+    return tuple(nexts), breaches
+
+
+__all__ = ["PROPERTIES", "START", "Breach", "Ghosts", "Property", "watch"]

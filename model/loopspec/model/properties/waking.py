@@ -1,0 +1,259 @@
+"""CAUSE, WAKE and QUIET: a truthful end, no lost wake, no work that nobody asked for."""
+
+from typing import Final, NamedTuple
+
+from loopspec.model.describe import ids
+from loopspec.model.properties.monitor import (
+    NEVER,
+    Breach,
+    Calls,
+    Lists,
+    declare,
+    messages,
+    number,
+    told,
+)
+from loopspec.model.words import Answer, Entry, Made, Message, Observation, Rest
+
+
+class Causes(NamedTuple):
+    """The first cause of the activity, and what the last answer makes of the turn."""
+
+    running: bool = False
+    turn_open: bool = False
+    turn_ended: bool = False
+    cause: str | None = None
+    canceling: tuple[str | None, ...] = ()
+    failed: bool = False
+    rejected: bool = False
+    reported: str | None = None
+
+
+def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach, ...]]:
+    """CAUSE: A turn says truly why it ended: first cancel wins, one report of a failure."""
+    if isinstance(entry, Made):
+        aborts = entry.call.name == "cancel" and ghost.running
+        cause = str(entry.call.args[0]) if aborts else None
+        return ghost._replace(canceling=(*ghost.canceling, cause)), NEVER
+    if isinstance(entry, Answer):
+        failed = entry.choice in ("failed", "raise", "error", "cut")
+        return ghost._replace(failed=failed, rejected=entry.choice == "reject"), NEVER
+    seen = told(entry)
+    if seen is None:
+        return ghost, NEVER
+    if seen.kind == "return":
+        asked = ghost.canceling[-1] if ghost.canceling else None
+        return ghost._replace(canceling=ghost.canceling[:-1], cause=ghost.cause or asked), NEVER
+    if seen.name == "agent/status":
+        return Causes(seen.get("status") == "running", canceling=ghost.canceling), NEVER
+    if seen.name == "turn/start":
+        breach = Breach("CAUSE", (f"the driver was canceled by {ghost.cause}.",), "a turn opened")
+        wrong = ghost.cause is not None and not ghost.turn_ended
+        return Causes(True, True, canceling=ghost.canceling), (breach,) if wrong else NEVER
+    if seen.name == "agent/error":
+        text = str(seen.get("error"))
+        because = (f"the turn is {'open' if ghost.turn_open else 'not open'}.",)
+        wrong = ghost.reported is not None or ghost.cause is not None or not ghost.turn_open
+        why = f"it was canceled by {ghost.cause}." if ghost.cause else "one report was made."
+        breach = Breach("CAUSE", (*because, why), f"the error {text!r} was reported")
+        return ghost._replace(reported=text), (breach,) if wrong else NEVER
+    if seen.name == "turn/end":
+        ended = Causes(True, False, True, ghost.cause, ghost.canceling)
+        return ended, _end_is_true(ghost, seen)
+    return ghost, NEVER
+
+
+def _end_is_true(ghost: Causes, seen: Observation) -> tuple[Breach, ...]:
+    """The reason that is right for what happened in the turn."""
+    reason, cause = seen.get("reason"), seen.get("cause")
+    said = f"the turn ended as {reason}" + (f" by {cause}" if cause else "")
+    if ghost.reported is not None:
+        because = (f"the error {ghost.reported!r} was reported in this turn.",)
+        right = reason == "error" and seen.get("error") == ghost.reported
+        return NEVER if right else (Breach("CAUSE", because, said),)
+    if ghost.cause is not None:
+        because = (f"the first cancel of this turn came from {ghost.cause}.",)
+        right = reason == "aborted" and cause == ghost.cause
+        return NEVER if right else (Breach("CAUSE", because, said),)
+    expected: tuple[str, ...] = ("completed", "max-tokens")
+    if ghost.rejected:
+        expected = ("blocked",)
+    elif ghost.failed:
+        expected = ("error",)
+    if reason in expected and reason != "error":
+        return NEVER
+    if reason == "error":
+        because = ("an error is reported before the end of its turn.",)
+        return (Breach("CAUSE", because, f"{said} without a report"),)
+    what = "rejected" if ghost.rejected else "failed" if ghost.failed else "done"
+    return (Breach("CAUSE", (f"nobody canceled, and the last answer was {what}.",), said),)
+
+
+def cause_at_rest(ghost: Causes, rest: Rest) -> tuple[Breach, ...]:
+    """At rest an idle session owes no end of a turn; BAL says so."""
+    return NEVER
+
+
+def an_abort_ends_a_turn(ghost: Causes, entry: Entry) -> bool:
+    """Whether a turn ends as aborted."""
+    seen = told(entry)
+    return seen is not None and seen.name == "turn/end" and seen.get("reason") == "aborted"
+
+
+CAUSE: Final = declare(
+    cause_first_wins,
+    cause_at_rest,
+    Causes(),
+    "CN-05 CN-06 CN-12 TB-02 TB-08 TB-09 TB-11 TB-12 TB-13 PS-15 ER-07",
+    "call answer return agent/status agent/error turn/start turn/end",
+    "a turn ends as aborted",
+    an_abort_ends_a_turn,
+)
+
+
+class Wakes(NamedTuple):
+    """What was accepted as due, and whether a driver could still see it."""
+
+    running: bool = False
+    canceled: bool = False
+    ended: bool = False
+    owed: tuple[Message, ...] = ()
+    lists: Lists = Lists()
+    calls: Calls = Calls()
+    due: tuple[bool, ...] = ()
+    aborts: tuple[bool, ...] = ()
+
+
+def _after_wakes(ghost: Wakes, entry: Entry) -> Wakes:
+    """The ghost after an entry that both WAKE and QUIET read alike."""
+    ghost = ghost._replace(calls=ghost.calls.after(entry))
+    if isinstance(entry, Made):
+        waking = entry.call.name in ("followup", "steer")
+        late = not ghost.running or ghost.canceled or ghost.ended
+        aborts = entry.call.name == "cancel" and ghost.running
+        return ghost._replace(due=(*ghost.due, waking and late), aborts=(*ghost.aborts, aborts))
+    seen = told(entry)
+    if seen is None:
+        return ghost
+    if seen.kind == "return":
+        canceled = ghost.canceled or ghost.aborts[-1:] == (True,)
+        refused = seen.name == "cancel" and seen.get("raised") is not None
+        owed = () if refused else ghost.owed
+        return ghost._replace(
+            due=ghost.due[:-1], aborts=ghost.aborts[:-1], canceled=canceled, owed=owed
+        )
+    if seen.name == "agent/status":
+        running = seen.get("status") == "running"
+        owed = () if running else ghost.owed
+        return ghost._replace(running=running, canceled=False, ended=False, owed=owed)
+    if seen.name == "turn/start":
+        return ghost._replace(canceled=False, ended=False)
+    if seen.name == "turn/end":
+        return ghost._replace(ended=True)
+    return ghost
+
+
+def wake_is_never_lost(ghost: Wakes, entry: Entry) -> tuple[Wakes, tuple[Breach, ...]]:
+    """WAKE: A wake that no running driver would see starts one, unless it is taken back."""
+    after = _after_wakes(ghost, entry)
+    seen = told(entry)
+    if seen is None or seen.name != "agent/inbox/spliced":
+        return after, NEVER
+    lists, removed = after.lists.spliced(seen)
+    inserted = messages(seen.get("inserted"))
+    owed = tuple(each for each in after.owed if each not in removed)
+    inherits = len(owed) < len(after.owed) and after.calls.name == "replace"
+    if (after.due and after.due[-1]) or inherits:
+        owed += inserted
+    return after._replace(owed=owed, lists=lists), NEVER
+
+
+def wake_at_rest(ghost: Wakes, rest: Rest) -> tuple[Breach, ...]:
+    """An idle session has driven every wake whose message is still pending."""
+    if rest.status != "idle":
+        return NEVER
+    if not ghost.owed:
+        return NEVER
+    because = (f"{ids(ghost.owed)} asked to wake when no driver would look again.",)
+    return (Breach("WAKE", because, "the session is idle and no driver was started for it"),)
+
+
+def a_wake_comes_late(ghost: Wakes, entry: Entry) -> bool:
+    """Whether a waking call comes under an abort or after the last turn's end."""
+    waking = isinstance(entry, Made) and entry.call.name in ("followup", "steer")
+    return waking and ghost.running and (ghost.canceled or ghost.ended)
+
+
+WAKE: Final = declare(
+    wake_is_never_lost,
+    wake_at_rest,
+    Wakes(),
+    "WL-01 WL-02 WL-05 RT-03 RT-04 RT-09 DR-11 RE-13 LN-10",
+    "call return agent/status turn/start turn/end agent/inbox/spliced",
+    "a wake comes under an abort or after the last look",
+    a_wake_comes_late,
+)
+
+CREDIT_MAX: Final = 9
+
+
+class Work(NamedTuple):
+    """How many drivers may start, and whether the open turn was canceled."""
+
+    wakes: Wakes = Wakes()
+    credit: int = 0
+    turn_open: bool = False
+
+
+def quiet_without_a_wake(ghost: Work, entry: Entry) -> tuple[Work, tuple[Breach, ...]]:
+    """QUIET: Only a wake or an aborted turn starts a driver; a canceled turn asks no more."""
+    before = ghost.wakes
+    ghost = ghost._replace(wakes=_after_wakes(before, entry))
+    seen = told(entry)
+    if seen is None:
+        if isinstance(entry, Made) and not entry.inside and not before.running:
+            return ghost._replace(credit=0), NEVER
+        return ghost, NEVER
+    if seen.name == "agent/inbox/spliced" and before.due and before.due[-1]:
+        gained = min(CREDIT_MAX, ghost.credit + len(messages(seen.get("inserted"))))
+        return ghost._replace(credit=gained), NEVER
+    if seen.name == "agent/status" and seen.get("status") == "running":
+        breach = Breach("QUIET", ("every wake so far has had its driver.",), "a driver started")
+        left = max(0, ghost.credit - 1)
+        return ghost._replace(credit=left), NEVER if ghost.credit else (breach,)
+    if seen.name == "turn/start":
+        return ghost._replace(turn_open=True), NEVER
+    if seen.name == "turn/end":
+        aborted = seen.get("reason") == "aborted"
+        return ghost._replace(
+            turn_open=False, credit=min(CREDIT_MAX, ghost.credit + aborted)
+        ), NEVER
+    if seen.name in ("pre-step", "step/start", "provider") and before.canceled and ghost.turn_open:
+        step = number(seen, "step")
+        breach = Breach(
+            "QUIET", ("the open turn was canceled.",), f"{seen.name} of step {step} came"
+        )
+        return ghost, (breach,)
+    return ghost, NEVER
+
+
+def quiet_at_rest(ghost: Work, rest: Rest) -> tuple[Breach, ...]:
+    """At rest nothing more is said than at any other point."""
+    return NEVER
+
+
+def a_canceled_turn_ends(ghost: Work, entry: Entry) -> bool:
+    """Whether a canceled turn ends."""
+    seen = told(entry)
+    return seen is not None and seen.name == "turn/end" and ghost.wakes.canceled
+
+
+QUIET: Final = declare(
+    quiet_without_a_wake,
+    quiet_at_rest,
+    Work(),
+    "CN-06 CN-10 DR-09 PS-15 PS-16 ST-03 RT-07 RT-11 WL-01 IN-15",
+    "call return agent/status turn/start turn/end agent/inbox/spliced pre-step step/start provider",
+    "a canceled turn ends",
+    a_canceled_turn_ends,
+)

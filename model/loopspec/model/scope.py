@@ -1,0 +1,173 @@
+"""Scopes: what may happen in one exploration.
+
+Rules of this file. A scope is an alphabet and a budget. It names the calls, answers and windows
+that an exploration may use and how often; it never changes what the table says. Scopes are by
+feature, not one product.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import attrs
+
+from loopspec.model.policy import NOTES, Policy
+from loopspec.model.session import Session
+from loopspec.model.words import FIRST, GATES, LISTENERS, Answer, Call, Message
+
+SENDS: Final = ("followup", "steer", "inject")
+EDITS: Final = ("append", "prepend", "splice", "replace", "remove", "clear")
+
+
+class Spent(NamedTuple):
+    """How much of a scope's budget a run has used."""
+
+    sends: int = 0
+    edits: int = 0
+    cancels: int = 0
+    inside: int = 0
+    owes: int = 0
+    failures: int = 0
+
+
+@attrs.frozen
+class Scope:
+    """The alphabet and the budget of one exploration.
+
+    `sends`, `edits`, `cancels` bound calls of each family; `inside` bounds calls inside listeners,
+    at most `depth` deep; `between` allows calls between two ticks of the driver; `owes` bounds
+    provider answers that owe a reply; `failures` bounds answers that fail. `resend` lets a send
+    name a message again. `windows` names the deliveries in which listeners may call; empty: all.
+    """
+
+    name: str
+    says: str
+    sends: int = 2
+    edits: int = 0
+    cancels: int = 1
+    calls: tuple[str, ...] = ("followup", "steer", "inject", "cancel")
+    causes: tuple[str, ...] = ("user",)
+    modes: tuple[str, ...] = ("keep", "drop")
+    answers: tuple[str, ...] = ()
+    inside: int = 0
+    depth: int = 1
+    windows: tuple[str, ...] = ()
+    between: bool = False
+    owes: int = 0
+    failures: int = 1
+    resend: bool = False
+    rewrite: bool = False
+    policy: Policy = NOTES
+
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """Two listeners where listeners call, one where they only watch."""
+        return LISTENERS if self.inside else (FIRST,)
+
+    @property
+    def start(self) -> Session:
+        """The session in which every run of the scope begins."""
+        return Session(policy=self.policy, listeners=self.listeners)
+
+
+def choices(
+    session: Session, scope: Scope, spent: Spent, fresh: Message
+) -> Iterator[tuple[Call | Answer, Spent]]:
+    """The calls and answers that the scope allows now, in a fixed order, with what each spends.
+
+    `fresh` is a message whose id was not used yet. Empty where no call can land and no gate is
+    open.
+    """
+    inside = session.listening
+    if session.stack and not inside:
+        return
+    if inside and (spent.inside >= scope.inside or session.depth > scope.depth):
+        return
+    if session.ready and not scope.between:
+        return
+    paid = spent._replace(inside=spent.inside + 1) if inside else spent
+    yield from _sends(session, scope, paid, fresh)
+    yield from _edits(session, scope, paid, fresh)
+    if spent.cancels < scope.cancels and "cancel" in scope.calls:
+        after = paid._replace(cancels=spent.cancels + 1)
+        for cause in scope.causes:
+            for mode in scope.modes:
+                yield Call("cancel", (cause, mode)), after
+    if not session.stack:
+        yield from _answers(session, scope, spent, fresh)
+
+
+def _sends(
+    session: Session, scope: Scope, spent: Spent, new: Message
+) -> Iterator[tuple[Call, Spent]]:
+    if spent.sends >= scope.sends:
+        return
+    after = spent._replace(sends=spent.sends + 1)
+    for name in SENDS:
+        if name in scope.calls:
+            yield Call(name, (new,)), after
+            if scope.resend:
+                for old in _known(session):
+                    yield Call(name, (old,)), after
+
+
+def _known(session: Session) -> tuple[Message, ...]:
+    """The messages that a resend may name: the pending ones, then the batch, each once."""
+    return tuple(dict.fromkeys([item.message for item in session.pending] + list(session.batch)))
+
+
+def _edits(
+    session: Session, scope: Scope, spent: Spent, new: Message
+) -> Iterator[tuple[Call, Spent]]:
+    if spent.edits >= scope.edits:
+        return
+    after = spent._replace(edits=spent.edits + 1)
+    pending = [item.message for item in session.pending]
+    for name in EDITS:
+        if name not in scope.calls:
+            continue
+        if name in ("append", "prepend"):
+            for target in ("next-turn", "next-step"):
+                yield Call(name, (target, new)), after
+        elif name == "splice":
+            yield Call(name, ("next-turn", 0, 1, (new,))), after
+            yield Call(name, ("next-turn", -1, 1, ())), after
+            yield Call(name, ("next-step", 0, 0, ())), after
+        elif name == "replace":
+            for old in pending:
+                yield Call(name, (old.id, new)), after
+            yield Call(name, (new.id, new)), after
+        elif name == "remove":
+            for old in pending:
+                yield Call(name, (old.id,)), after
+            yield Call(name, (new.id,)), after
+        else:
+            yield Call(name), after
+
+
+FAILING: Final = frozenset({"failed", "raise", "error", "cut"})
+
+
+def _answers(
+    session: Session, scope: Scope, spent: Spent, new: Message
+) -> Iterator[tuple[Answer, Spent]]:
+    for gate in session.gates:
+        for choice in GATES[gate]:
+            if scope.answers and choice not in scope.answers:
+                continue
+            after = spent
+            if choice in FAILING:
+                if spent.failures >= scope.failures:
+                    continue
+                after = spent._replace(failures=spent.failures + 1)
+            if choice == "owes":
+                if spent.owes >= scope.owes:
+                    continue
+                after = spent._replace(owes=spent.owes + 1)
+            if choice != "enter":
+                yield Answer(gate, choice), after
+                continue
+            if session.batch or not scope.rewrite:
+                yield Answer(gate, choice), after
+            if scope.rewrite:
+                yield Answer(gate, choice, ()), after
+                yield Answer(gate, choice, (*session.batch[1:], new)), after

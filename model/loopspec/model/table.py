@@ -1,0 +1,209 @@
+"""The table: all rows, and the only two ways in which a session changes, `apply` and `move`.
+
+Rules of this file. Nothing changes a session outside the table. `apply` of an action that is not
+enabled returns a refusal that says why and changes nothing; `move` runs the head of the work that
+is due and is deterministic.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import attrs
+
+from loopspec.model import table_driver, table_inbox
+from loopspec.model.rows import Row, always, row
+from loopspec.model.session import Assembled, Decided, Frame, Replied, Session, Tell
+from loopspec.model.words import (
+    CALLS,
+    CAUSES,
+    GATES,
+    TARGETS,
+    Answer,
+    Call,
+    Message,
+    Observation,
+    Value,
+)
+
+
+@attrs.frozen
+class Refusal:
+    """Why an action does not apply: a code for machines, a sentence for people."""
+
+    code: str
+    because: str
+
+
+# --- Answers ------------------------------------------------------------------------------------
+
+
+def is_for_assemble(session: Session, answer: Answer) -> bool:
+    """The gate is assemble."""
+    return answer.gate == "assemble"
+
+
+def is_for_pre_step(session: Session, answer: Answer) -> bool:
+    """The gate is pre-step."""
+    return answer.gate == "pre-step"
+
+
+def answered(session: Session, answer: Answer, frame: Frame) -> Session:
+    """The gate closes; the driver resumes with the answer on the next tick."""
+    gates = tuple(gate for gate in session.gates if gate != answer.gate)
+    return session.but(gates=gates, task=(frame, *session.task))
+
+
+def answer_assemble(session: Session, answer: Answer) -> Session:
+    """The gate closes; the driver resumes with the answer on the next tick."""
+    return answered(session, answer, Assembled(answer.choice))
+
+
+def answer_pre_step(session: Session, answer: Answer) -> Session:
+    """The gate closes; the driver resumes with the decision on the next tick."""
+    return answered(session, answer, Decided(answer.choice, answer.messages))
+
+
+def answer_provider(session: Session, answer: Answer) -> Session:
+    """The gate closes; the driver resumes with the reply on the next tick."""
+    return answered(session, answer, Replied(answer.choice))
+
+
+ANSWERS: Final = (
+    row("answer", "at assemble", "PS-03", is_for_assemble, answer_assemble),
+    row("answer", "at pre-step", "PS-01", is_for_pre_step, answer_pre_step),
+    row("answer", "at the provider", "CN-13", always, answer_provider),
+)
+
+TABLE: Final[tuple[Row, ...]] = table_inbox.ROWS + ANSWERS + table_driver.ROWS
+
+
+def by_owner(rows: tuple[Row, ...]) -> Mapping[str, tuple[Row, ...]]:
+    """The rows of each owner, in table order; refuses two rows with one name.
+
+    Raises ValueError naming the row that stands twice.
+    """
+    owners: dict[str, list[Row]] = {}
+    seen: set[str] = set()
+    for each in rows:
+        if each.key in seen:
+            msg = f"two rows are called {each.key!r}; a row's name is unique within its owner"
+            raise ValueError(msg)
+        seen.add(each.key)
+        owners.setdefault(each.owner, []).append(each)
+    return MappingProxyType({owner: tuple(of_owner) for owner, of_owner in owners.items()})
+
+
+OWNERS: Final = by_owner(TABLE)
+
+
+class Moved(NamedTuple):
+    """One move: the row that fired, the session after it, the observation it made if any."""
+
+    row: Row
+    session: Session
+    observation: Observation | None
+
+
+def fire(session: Session, owner: str, subject: object) -> tuple[Row, Session]:
+    """The first row of `owner` whose guard holds, and the session after its effect."""
+    for each in OWNERS[owner]:
+        if each.when(session, subject):
+            return each, each.then(session, subject)
+    msg = f"no row of {owner!r} takes {subject} in {session}"
+    raise AssertionError(msg)
+
+
+def move(session: Session) -> Moved | None:
+    """Run the head of what is due; None when the session waits for a call or an answer."""
+    if session.stack:
+        frame = session.stack[0]
+        rest = session.but(stack=session.stack[1:])
+        owner = frame.name if type(frame) is Tell else frame.frame
+        for each in OWNERS[owner]:
+            _, _, _, when, then, _, sees, _ = each
+            if when(rest, frame):
+                seen = sees(rest, frame) if sees is not None else None
+                return Moved(each, then(rest, frame), seen)
+        msg = f"no row of {owner!r} takes {frame} in {session}"
+        raise AssertionError(msg)
+    if session.ready:
+        each, resumed = fire(session, "event loop", None)
+        return Moved(each, resumed, None)
+    return None
+
+
+def run(session: Session) -> Iterator[Moved]:
+    """The moves of a session up to quiescence, in order."""
+    moved = move(session)
+    while moved is not None:
+        yield moved
+        moved = move(moved.session)
+
+
+# --- Inputs -------------------------------------------------------------------------------------
+
+
+def needs_an_argument_list(call: Call) -> Refusal | None:
+    """A call has the arguments that it declares, of their kinds."""
+    kinds = CALLS.get(call.name)
+    if kinds is None:
+        return Refusal(
+            "UNKNOWN_CALL", f"there is no call {call.name!r}; calls are {', '.join(CALLS)}"
+        )
+    if len(kinds) != len(call.args):
+        wanted = " ".join(kinds) or "nothing"
+        return Refusal(
+            "BAD_ARGUMENTS", f"{call.name} takes {wanted}, not {len(call.args)} arguments"
+        )
+    for kind, value in zip(kinds, call.args, strict=True):
+        if not fits(kind, value):
+            return Refusal("BAD_ARGUMENTS", f"{call.name} takes a {kind} where {value!r} came")
+    return None
+
+
+def fits(kind: str, value: Value) -> bool:
+    """Whether `value` is an argument of that kind."""
+    if kind == "message":
+        return isinstance(value, Message)
+    if kind == "messages":
+        return isinstance(value, tuple) and all(isinstance(each, Message) for each in value)
+    if kind in ("start", "count"):
+        return isinstance(value, int) and not isinstance(value, bool)
+    choices = {"target": TARGETS, "cause": CAUSES, "mode": ("keep", "drop")}.get(kind)
+    return isinstance(value, str) and (choices is None or value in choices)
+
+
+def needs_a_place(session: Session, call: Call) -> Refusal | None:
+    """A call lands where control is with the event loop or a listener runs."""
+    if not session.stack or session.listening:
+        return None
+    due = session.stack[0].frame
+    return Refusal("NOT_AT_REST", f"{call.name} cannot land while {due!r} is due")
+
+
+def needs_an_open_gate(session: Session, answer: Answer) -> Refusal | None:
+    """An answer goes to a gate that is open, while control is with the event loop."""
+    if answer.choice not in GATES.get(answer.gate, ()):
+        choices = ", ".join(GATES.get(answer.gate, ())) or f"none; gates are {', '.join(GATES)}"
+        return Refusal("UNKNOWN_ANSWER", f"{answer.gate}: {answer.choice} is not among {choices}")
+    if answer.gate not in session.gates:
+        open_gates = ", ".join(session.gates) or "none"
+        return Refusal("GATE_CLOSED", f"the gate {answer.gate} is not open; open: {open_gates}")
+    if session.stack:
+        return Refusal("NOT_AT_REST", f"{answer.gate} is answered only at rest")
+    return None
+
+
+def apply(session: Session, action: Call | Answer) -> Session | Refusal:
+    """The session after a call or an answer, before any move; a refusal when it is not enabled."""
+    if isinstance(action, Call):
+        refusal = needs_an_argument_list(action) or needs_a_place(session, action)
+        return refusal or fire(session, action.name, action)[1]
+    return needs_an_open_gate(session, action) or fire(session, "answer", action)[1]
+
+
+def row_of(session: Session, action: Call | Answer) -> Row:
+    """The row that an enabled action takes; for coverage and documents."""
+    owner = action.name if isinstance(action, Call) else "answer"
+    return fire(session, owner, action)[0]
