@@ -1,0 +1,189 @@
+"""Driving a subject by a scenario, and writing down its trace.
+
+Theory. Lines at rest are made one after the other, each followed by settling. Lines with a window
+are armed before the first of them: they are made when the n-th delivery that they name comes, or
+that many ticks after it. An answer to a gate that is not open is not enabled and is skipped, and
+an open assemble gate is answered with `assembled` when an answer to a later gate is given. The
+place of every call in the trace is where the subject was when it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from loopspec.conformance.judge import Finding, Judge
+from loopspec.conformance.subjects.contract import Lists, Subject
+from loopspec.model.policy import PROFILES
+from loopspec.model.scenario import Line, Scenario
+from loopspec.model.words import Answer, Call, Entry, Made, Observation, Rest
+
+__all__ = ["Drive", "Outcome", "run_scenario"]
+
+ASSEMBLED = Answer("assemble", "assembled")
+CALLS_INSIDE_MAX = 200
+
+
+@attrs.frozen
+class Outcome:
+    """What one scenario on one subject gave.
+
+    `made` tells for each line whether it was made; `trace` is everything that was seen.
+    """
+
+    scenario: Scenario
+    trace: tuple[Entry, ...]
+    made: tuple[bool, ...]
+    findings: tuple[Finding, ...]
+    rows: dict[str, int]
+    met: dict[str, int]
+    peak: int
+    marks: tuple[tuple[int, Lists, str], ...] = ()
+    """After which entries which lists and status were read; for diagrams."""
+
+    @property
+    def actions(self) -> int:
+        """Calls and answers that were made."""
+        return sum(self.made)
+
+
+class Drive:
+    """One session of a subject under control, with its trace and its judge."""
+
+    def __init__(self, subject: Subject, judge: Judge) -> None:
+        """Open a fresh session of `subject`; everything it does goes to `judge`."""
+        self.subject = subject
+        self.judge = judge
+        self.trace: list[Entry] = []
+        self.counts: dict[tuple[str, str], int] = {}
+        self.inside: dict[tuple[str, str, int], list[tuple[int, Call]]] = {}
+        self.after: dict[tuple[str, int], list[tuple[int, int, Call]]] = {}
+        self.made: set[int] = set()
+        self.depth = 0
+        self.calls_inside = 0
+        self.on_delivery: Callable[[Observation], None] | None = None
+        subject.open(self.observe)
+
+    def note(self, entry: Entry) -> None:
+        """Write one entry down and let the judge see it."""
+        self.trace.append(entry)
+        self.judge.see(entry)
+
+    def observe(self, seen: Observation) -> None:
+        """One observation of the subject; calls armed for it are made inside."""
+        self.note(seen)
+        if seen.kind not in ("record", "event", "gate"):
+            return
+        where = (seen.name, seen.listener)
+        number = self.counts[where] = self.counts.get(where, 0) + 1
+        if seen.listener != "last":
+            for index, ticks, call in self.after.pop((seen.name, number), ()):
+                self.schedule(index, ticks, call)
+        self.depth += 1
+        try:
+            for index, call in self.inside.pop((*where, number), ()):
+                self.call(index, call, inside=True)
+            if self.on_delivery is not None:
+                self.on_delivery(seen)
+        finally:
+            self.depth -= 1
+
+    def schedule(self, index: int, ticks: int, call: Call) -> None:
+        """Make a call some ticks from now."""
+        self.subject.later(ticks, lambda: self.call(index, call, inside=False))
+
+    def call(self, index: int, call: Call, inside: bool) -> None:
+        """Make a call where the subject is now."""
+        if inside:
+            self.calls_inside += 1
+            if self.calls_inside > CALLS_INSIDE_MAX:
+                return
+        self.made.add(index)
+        self.note(Made(call, inside))
+        self.subject.call(call)
+
+    def answer(self, index: int, answer: Answer) -> bool:
+        """Answer an open gate, and settle first whatever stands before it; False when closed."""
+        gates = [kind for kind, _ in self.subject.gates()]
+        if answer.gate not in gates:
+            if answer.gate == "assemble" or "assemble" not in gates:
+                return False
+            self.give(ASSEMBLED)
+            self.settle()
+            if answer.gate not in [kind for kind, _ in self.subject.gates()]:
+                return False
+        self.made.add(index)
+        self.give(answer)
+        return True
+
+    def give(self, answer: Answer) -> None:
+        """Give an answer that the subject waits for; calls armed behind it are made at once."""
+        self.note(answer)
+        self.subject.answer(answer)
+        where = (f"{answer.gate} answer", "")
+        number = self.counts[where] = self.counts.get(where, 0) + 1
+        for index, ticks, call in self.after.pop((where[0], number), ()):
+            if ticks == 0:
+                self.call(index, call, inside=False)
+            else:
+                self.schedule(index, ticks, call)
+
+    def settle(self) -> None:
+        """Let the subject come to rest, and look at its projections."""
+        self.subject.settle()
+        lists = self.subject.lists()
+        self.note(Rest(*lists, self.subject.status(), self.subject.gates()))
+        folded = self.subject.folded()
+        if folded is not None and folded != lists:
+            text = f"the log folds to {folded}, the inbox shows {lists}"
+            self.note(Observation("fault", "fold differs", (("error", text),)))
+
+    def arm(self, index: int, line: Line) -> None:
+        """Keep a line with a window until its moment comes."""
+        window, call = line.window, line.action
+        assert isinstance(call, Call), "only calls have windows"
+        if window.kind == "in":
+            key = (window.name, window.listener, window.number)
+            self.inside.setdefault(key, []).append((index, call))
+        else:
+            where = (window.name, window.number)
+            self.after.setdefault(where, []).append((index, window.ticks, call))
+
+    def perform(self, index: int, action: Call | Answer) -> None:
+        """One line at rest: make it and settle."""
+        if isinstance(action, Call):
+            self.call(index, action, inside=False)
+        elif not self.answer(index, action):
+            return
+        self.settle()
+
+
+def run_scenario(
+    subject: Subject, scenario: Scenario, inclusion: bool = True, profile: str | None = None
+) -> Outcome:
+    """Run one scenario on a fresh session of `subject` and judge its trace.
+
+    `profile` overrides the scenario's own. The subject is closed afterwards, whatever happens.
+    """
+    verdict = Judge(PROFILES[profile or scenario.profile], inclusion=inclusion)
+    drive = Drive(subject, verdict)
+    try:
+        for index, line in enumerate(scenario.lines):
+            if line.window.kind != "rest":
+                drive.arm(index, line)
+        for index, line in enumerate(scenario.lines):
+            if line.window.kind == "rest":
+                drive.perform(index, line.action)
+    finally:
+        subject.close()
+    made = tuple(index in drive.made for index in range(len(scenario.lines)))
+    return Outcome(
+        scenario,
+        tuple(drive.trace),
+        made,
+        tuple(verdict.findings),
+        verdict.rows,
+        verdict.met,
+        verdict.peak,
+    )

@@ -1,0 +1,181 @@
+"""The judge: folds a trace, entry by entry, into findings.
+
+Theory. Two things are asked of every entry. *Inclusion*: does some possible session of the model
+explain it? *Properties*: does a monitor see a breach? Inclusion is strong and says where subject
+and model part; a property says which promise is broken. After the first parting inclusion has
+nothing more to say, and the properties go on by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+
+from loopspec.model.describe import entry_text, observation_text
+from loopspec.model.policy import NOTES, Policy
+from loopspec.model.possible import Parting, Possible, after, hidden
+from loopspec.model.properties import PROPERTIES, START, Breach, Ghosts
+from loopspec.model.session import Session
+from loopspec.model.words import LISTENERS, Entry, Made, Observation, Rest
+
+__all__ = ["TRACE", "Finding", "Judge", "judge"]
+
+TRACE: Final = "TRACE"
+TRACE_SENTENCE: Final = "What a subject does is what some session of the specification may do."
+SENTENCES: Final = {each.code: each.sentence for each in PROPERTIES} | {TRACE: TRACE_SENTENCE}
+
+
+@attrs.frozen
+class Finding:
+    """One breach of a subject: which promise, why, what it did, what was allowed, and where.
+
+    `position` is the index of the entry in the trace.
+    """
+
+    code: str
+    rules: tuple[str, ...]
+    because: tuple[str, ...]
+    however: str
+    did: str
+    allowed: tuple[str, ...]
+    position: int
+
+    @property
+    def sentence(self) -> str:
+        """The promise that is broken; the same words in code, documents and failures."""
+        return SENTENCES[self.code]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two findings the same while a scenario is reduced: promise and symptom."""
+        return self.code, self.did.split(" ", 2)[0] if self.code == TRACE else ""
+
+
+def expected_rules(sessions: Iterable[Session]) -> tuple[str, ...]:
+    """The rules of the rows that the possible sessions would have taken next."""
+    rules: dict[str, None] = {}
+    for session in sessions:
+        moved = hidden(session)[1]
+        if moved is not None:
+            rules.update(dict.fromkeys(moved.row.rules))
+    return tuple(rules)
+
+
+class Judge:
+    """Sees a trace entry by entry.
+
+    `inclusion` off leaves the properties alone to judge: a mutant counts for a property only if
+    that property reports it by itself.
+    """
+
+    def __init__(
+        self,
+        policy: Policy = NOTES,
+        listeners: tuple[str, ...] = LISTENERS,
+        inclusion: bool = True,
+    ) -> None:
+        """Begin with one empty session of `policy`."""
+        start = Session(policy=policy, listeners=listeners)
+        self.possible: Possible | None = Possible((start,)) if inclusion else None
+        self.ghosts: Ghosts = START
+        self.findings: list[Finding] = []
+        self.rows: dict[str, int] = {}
+        self.met: dict[str, int] = {}
+        self.position = 0
+        self.peak = 1
+        self.newest: Observation | None = None
+        self._told: set[str] = set()
+
+    @property
+    def session(self) -> Session | None:
+        """The possible session, while there is exactly one kind of explanation left."""
+        return self.possible.sessions[0] if self.possible is not None else None
+
+    def see(self, entry: Entry) -> None:
+        """Judge one more entry of the trace."""
+        breaches = self._watch(entry)
+        parting = self._include(entry)
+        for breach in breaches:
+            if breach.code not in self._told:
+                self._told.add(breach.code)
+                self.findings.append(self._broken(breach, entry, parting))
+        if parting is not None and not breaches:
+            self.findings.append(self._parted(parting, entry))
+        if isinstance(entry, Observation) and entry.kind in ("record", "event", "gate"):
+            self.newest = entry
+        self.position += 1
+
+    def _watch(self, entry: Entry) -> tuple[Breach, ...]:
+        ghosts: list[object] = []
+        breaches: tuple[Breach, ...] = ()
+        for each, ghost in zip(PROPERTIES, self.ghosts, strict=True):
+            if isinstance(entry, Rest):
+                breaches += each.at_rest(ghost, entry)
+            elif each.looks_at(entry):
+                if each.met(ghost, entry):
+                    self.met[each.code] = self.met.get(each.code, 0) + 1
+                ghost, found = each.step(ghost, entry)
+                breaches += found
+            ghosts.append(ghost)
+        self.ghosts = tuple(ghosts)
+        return breaches
+
+    def _include(self, entry: Entry) -> tuple[Parting, tuple[str, ...]] | None:
+        if self.possible is None:
+            return None
+        before = self.possible
+        following = after(before, entry)
+        if isinstance(following, Parting):
+            self.possible = None
+            return following, expected_rules(before.sessions)
+        self.possible = following
+        self.peak = max(self.peak, len(following.sessions))
+        for key in following.rows:
+            self.rows[key] = self.rows.get(key, 0) + 1
+        return None
+
+    def _broken(
+        self, breach: Breach, entry: Entry, parting: tuple[Parting, tuple[str, ...]] | None
+    ) -> Finding:
+        rules = next(each.rules for each in PROPERTIES if each.code == breach.code)
+        allowed = parting[0].allowed if parting else ()
+        if parting and parting[1]:
+            rules = tuple(dict.fromkeys((*parting[1], *rules)))
+        did = shown(entry)
+        return Finding(
+            breach.code, rules, breach.because, breach.however, did, allowed, self.position
+        )
+
+    def _parted(self, parting: tuple[Parting, tuple[str, ...]], entry: Entry) -> Finding:
+        what, rules = parting
+        allowed = " or ".join(dict.fromkeys(what.allowed))
+        after_what = f"after {observation_text(self.newest)}" if self.newest else "at the start"
+        because = (f"{after_what}, the specification allows: {allowed}.",)
+        however = f"the subject did: {what.did}"
+        return Finding(TRACE, rules, because, however, shown(entry), what.allowed, self.position)
+
+
+def shown(entry: Entry) -> str:
+    """What the subject did, on one line."""
+    if isinstance(entry, Observation):
+        return observation_text(entry)
+    if isinstance(entry, Rest):
+        return "nothing more"
+    if isinstance(entry, Made):
+        return f"it was called: {entry.call.name}"
+    return entry_text(entry)
+
+
+def judge(
+    trace: Iterable[Entry],
+    policy: Policy = NOTES,
+    listeners: tuple[str, ...] = LISTENERS,
+    inclusion: bool = True,
+) -> Judge:
+    """Judge a whole trace."""
+    seen = Judge(policy, listeners, inclusion)
+    for entry in trace:
+        seen.see(entry)
+    return seen

@@ -1,0 +1,394 @@
+"""The Hypothesis state machine: random runs that choose among what the model enables.
+
+Theory. Each rule draws small integers that index an ordered list of enabled actions, so that a
+shorter or smaller draw is a simpler run. Calls in windows are armed by a rule and made later, when
+the n-th delivery from now comes or some ticks after it, with arguments that fit the session at
+that moment; rules that arm are drawn more often than others, since the races live there. What the
+run did is written down as scenario lines, which is what is reduced and printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from loopspec.conformance.drive import Drive, Outcome
+from loopspec.conformance.judge import Judge
+from loopspec.conformance.subjects.contract import Subject, SubjectFactory
+from loopspec.model.explore import Cell, driver_state, window_kind
+from loopspec.model.policy import PROFILES
+from loopspec.model.scenario import Line, Scenario, Window
+from loopspec.model.scope import Scope, Spent, choices
+from loopspec.model.session import Session, letter
+from loopspec.model.words import (
+    CAUSES,
+    GATES,
+    NEXT_STEP,
+    NEXT_TURN,
+    Answer,
+    Block,
+    Call,
+    Message,
+    Observation,
+    text_message,
+)
+
+__all__ = ["Campaign", "run_campaign"]
+
+SMALL: Final = st.integers(min_value=0, max_value=23)
+SOON: Final = st.integers(min_value=0, max_value=11)
+TICKS: Final = st.integers(min_value=0, max_value=2)
+
+WIDE: Final = Scope(
+    "generator",
+    "everything",
+    sends=1_000,
+    edits=1_000,
+    cancels=1_000,
+    calls=(
+        "followup",
+        "steer",
+        "inject",
+        "append",
+        "prepend",
+        "splice",
+        "replace",
+        "remove",
+        "clear",
+    ),
+    causes=CAUSES,
+    owes=1_000,
+    failures=1_000,
+    rewrite=True,
+    resend=True,
+    inside=1_000,
+    depth=2,
+    between=True,
+)
+"""What the generator may do: the scope of every call and every answer."""
+
+
+@attrs.define
+class Campaign:
+    """What a number of random runs has given.
+
+    `failed` is the first outcome with a finding; rows, cells and premises are counted over all.
+    """
+
+    scenarios: int = 0
+    actions: int = 0
+    observations: int = 0
+    peak: int = 1
+    rows: dict[str, int] = attrs.field(factory=dict)
+    cells: dict[Cell, int] = attrs.field(factory=dict)
+    met: dict[str, int] = attrs.field(factory=dict)
+    failed: Outcome | None = None
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one finished run."""
+        self.scenarios += 1
+        self.actions += outcome.actions
+        self.observations += sum(isinstance(entry, Observation) for entry in outcome.trace)
+        self.peak = max(self.peak, outcome.peak)
+        for total, part in ((self.rows, outcome.rows), (self.met, outcome.met)):
+            for key, count in part.items():
+                total[key] = total.get(key, 0) + count
+        if outcome.findings and self.failed is None:
+            self.failed = outcome
+
+
+@attrs.define(eq=False)
+class Armed:
+    """A call that waits for its window: a number of deliveries, then perhaps ticks, from now."""
+
+    deliveries: int
+    ticks: int | None
+    family: str
+    pick: int
+
+
+FAMILIES: Final = {
+    "deliver": ("followup", "steer", "inject"),
+    "insert": ("append", "prepend"),
+    "edit": ("replace", "remove"),
+    "splice": ("splice", "clear"),
+    "cancel": ("cancel",),
+}
+"""The families of calls; each has a rule of its own."""
+
+
+class Player:
+    """One random run: turns drawn numbers into actions and writes down the lines that they were."""
+
+    def __init__(self, subject: Subject, profile: str, campaign: Campaign) -> None:
+        """Open a fresh session."""
+        self.campaign = campaign
+        self.profile = profile
+        self.subject = subject
+        self.judge = Judge(PROFILES[profile])
+        self.lines: list[Line] = []
+        self.armed: list[Armed] = []
+        self.named = 0
+        self.mark: tuple[str, int] = ("", 0)
+        self.drive = Drive(subject, self.judge)
+        self.drive.on_delivery = self.delivered
+        self.ended = False
+
+    def fresh(self, pick: int) -> Message:
+        """A message that was not named yet; every fourth has content of more than one kind."""
+        message = text_message(letter(self.named))
+        self.named += 1
+        if pick % 4 == 3:
+            return message._replace(blocks=(Block("text", "two words"), Block("image", "ref-1")))
+        return message
+
+    def calls_of(self, family: str, session: Session, pick: int) -> list[Call]:
+        """The calls of a family that fit the session now, in order."""
+        if family == "cancel":
+            return [Call("cancel", (cause, mode)) for mode in ("keep", "drop") for cause in CAUSES]
+        names = FAMILIES[family]
+        new = self.fresh(pick)
+        scope = attrs.evolve(WIDE, calls=names)
+        offered = [
+            action
+            for action, _ in choices(session, scope, Spent(), new)
+            if isinstance(action, Call) and action.name in names
+        ]
+        if family == "splice":
+            for target in (NEXT_TURN, NEXT_STEP):
+                length = len(session.items(target))
+                offered += [
+                    Call("splice", (target, start, count, inserted))
+                    for start, count in ((0, 1), (length, 0), (-1, 1), (1, 2))
+                    for inserted in ((), (new,))
+                ]
+        return offered
+
+    def call_now(self, family: str, pick: int, window: Window, inside: bool) -> None:
+        """Make a call of a family where the subject is now, and write its line down."""
+        session = self.judge.session
+        if session is None:
+            return
+        offered = self.calls_of(family, session, pick)
+        if not offered:
+            return
+        call = offered[pick % len(offered)]
+        place = self.place(session, inside)
+        if place is not None:
+            cell = (call.name, *place)
+            self.campaign.cells[cell] = self.campaign.cells.get(cell, 0) + 1
+        self.lines.append(Line(call, window))
+        self.drive.call(len(self.lines) - 1, call, inside)
+
+    def place(self, session: Session, inside: bool) -> tuple[str, str] | None:
+        """Window kind and driver state for the table; None where hidden moves are still due."""
+        if inside or not session.stack:
+            return window_kind(session), driver_state(session)
+        return None
+
+    def delivered(self, seen: Observation) -> None:
+        """A delivery is under way: make what was armed for it."""
+        where = (seen.name, seen.listener)
+        number = self.drive.counts[where]
+        for arm in list(self.armed):
+            if arm not in self.armed or arm.ticks == 0:
+                continue  # taken by a call made meanwhile; or meant for right behind an answer
+            if arm.deliveries > 0:
+                arm.deliveries -= 1
+                continue
+            self.armed.remove(arm)
+            if arm.ticks is None:
+                window = Window("in", seen.name, number, seen.listener)
+                self.call_now(arm.family, arm.pick, window, inside=True)
+            elif seen.listener != "last":
+                window = Window("after", seen.name, number, "", max(1, arm.ticks))
+                self.later(arm, window)
+
+    def later(self, arm: Armed, window: Window) -> None:
+        """Make an armed call some ticks from now."""
+
+        def due() -> None:
+            self.call_now(arm.family, arm.pick, window, inside=False)
+
+        self.subject.later(window.ticks, due)
+
+    def answer_now(self, gate: str, pick: int) -> None:
+        """Answer an open gate."""
+        session = self.judge.session
+        if session is None:
+            return
+        answers = [Answer(gate, choice) for choice in GATES[gate]]
+        if gate == "pre-step":
+            batch = session.batch
+            answers += [
+                Answer(gate, "enter", ()),
+                Answer(gate, "enter", tuple(reversed(batch))),
+                Answer(gate, "enter", (*batch[1:], self.fresh(pick))),
+            ]
+        answer = answers[pick % len(answers)]
+        self.lines.append(Line(answer))
+        self.drive.answer(len(self.lines) - 1, answer)
+        self.between_ticks(gate)
+        self.drive.settle()
+
+    def between_ticks(self, gate: str) -> None:
+        """What was armed for no tick is made between an answer and the driver's next tick."""
+        name = f"{gate} answer"
+        while at_once := [each for each in self.armed if each.ticks == 0]:
+            arm = at_once[0]
+            self.armed.remove(arm)
+            window = Window("after", name, self.drive.counts[(name, "")], "", 0)
+            self.call_now(arm.family, arm.pick, window, inside=False)
+
+    def finish(self) -> Outcome:
+        """Close the session and give what it was."""
+        self.subject.close()
+        scenario = Scenario(tuple(self.lines), self.profile)
+        judge, drive = self.judge, self.drive
+        made = tuple(index in drive.made for index in range(len(self.lines)))
+        return Outcome(
+            scenario,
+            tuple(drive.trace),
+            made,
+            tuple(judge.findings),
+            judge.rows,
+            judge.met,
+            judge.peak,
+        )
+
+    @property
+    def broken(self) -> bool:
+        """Whether the judge has found something."""
+        return bool(self.judge.findings)
+
+    def gate_open(self, gate: str) -> bool:
+        """Whether a gate is open."""
+        return any(kind == gate for kind, _ in self.subject.gates())
+
+
+class _Found(AssertionError):
+    """Ends a random run that has a finding; the campaign keeps the outcome."""
+
+
+def machine_for(
+    factory: SubjectFactory,
+    profile: str,
+    campaign: Campaign,
+    progress: Callable[[Campaign], None] | None = None,
+) -> type[RuleBasedStateMachine]:
+    """The state machine that drives subjects of `factory`, counting into `campaign`."""
+
+    class LoopMachine(RuleBasedStateMachine):
+        """Random runs of one session."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.player = Player(factory(), profile, campaign)
+
+        def checked(self) -> None:
+            if self.player.broken:
+                raise _Found
+
+        @rule(family=st.sampled_from(sorted(FAMILIES)), pick=SMALL)
+        def call(self, family: str, pick: int) -> None:
+            """A call at rest."""
+            self.player.call_now(family, pick, Window(), inside=False)
+            self.player.drive.settle()
+            self.checked()
+
+        @rule(pick=SMALL)
+        def deliver(self, pick: int) -> None:
+            """A delivery at rest; most runs need several."""
+            self.player.call_now("deliver", pick, Window(), inside=False)
+            self.player.drive.settle()
+            self.checked()
+
+        @rule(deliveries=SOON, family=st.sampled_from(sorted(FAMILIES)), pick=SMALL)
+        def arm_inside(self, deliveries: int, family: str, pick: int) -> None:
+            """A call inside one of the next deliveries."""
+            self.player.armed.append(Armed(deliveries, None, family, pick))
+
+        @rule(deliveries=SOON, pick=SMALL)
+        def arm_cancel(self, deliveries: int, pick: int) -> None:
+            """A cancel inside one of the next deliveries."""
+            self.player.armed.append(Armed(deliveries, None, "cancel", pick))
+
+        @rule(deliveries=SOON, ticks=TICKS, family=st.sampled_from(sorted(FAMILIES)), pick=SMALL)
+        def arm_after(self, deliveries: int, ticks: int, family: str, pick: int) -> None:
+            """A call some ticks after one of the next deliveries, or right behind an answer."""
+            self.player.armed.append(Armed(deliveries, ticks, family, pick))
+
+        @precondition(lambda self: self.player.gate_open("assemble"))
+        @rule(pick=SMALL)
+        def assemble(self, pick: int) -> None:
+            """Answer the assemble gate; it fails one time in six."""
+            self.player.answer_now("assemble", 1 if pick % 6 == 5 else 0)
+            self.checked()
+
+        @precondition(lambda self: self.player.gate_open("pre-step"))
+        @rule(pick=SMALL)
+        def pre_step(self, pick: int) -> None:
+            """Decide."""
+            self.player.answer_now("pre-step", pick)
+            self.checked()
+
+        @precondition(lambda self: self.player.subject.gates())
+        @rule(gates=st.integers(min_value=1, max_value=6))
+        def forward(self, gates: int) -> None:
+            """Answer some gates as usual: without it few runs come far."""
+            for _ in range(gates):
+                if not self.player.broken and self.player.subject.gates():
+                    self.player.answer_now(self.player.subject.gates()[0][0], 0)
+            self.checked()
+
+        @precondition(lambda self: self.player.gate_open("provider"))
+        @rule(pick=SMALL)
+        def provider(self, pick: int) -> None:
+            """Reply."""
+            self.player.answer_now("provider", pick)
+            self.checked()
+
+        def teardown(self) -> None:
+            """Count the run, failed or not."""
+            campaign.add(self.player.finish())
+            if progress is not None:
+                progress(campaign)
+
+    return LoopMachine
+
+
+def run_campaign(
+    factory: SubjectFactory,
+    profile: str = "notes",
+    examples: int = 100,
+    steps: int = 40,
+    seed_number: int = 0,
+    progress: Callable[[Campaign], None] | None = None,
+) -> Campaign:
+    """Run `examples` random scenarios of at most `steps` rules, or up to the first finding.
+
+    The seed decides everything. Hypothesis only generates: a failing scenario is reduced over its
+    lines by `reduce`, which takes a fraction of the replays and comes out shorter.
+    """
+    campaign = Campaign()
+    machine = seed(seed_number)(machine_for(factory, profile, campaign, progress))
+    configured = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
+    )
+    with contextlib.suppress(_Found):
+        run_state_machine_as_test(machine, settings=configured)
+    return campaign

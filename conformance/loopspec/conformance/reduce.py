@@ -1,0 +1,246 @@
+"""Reduction: from a failing scenario to one that a person would have written.
+
+Theory. Plain delta debugging over scenario lines on the real subject. A line that is not enabled
+once others are gone is skipped by the drive, so every candidate is a legal run; lines that were
+not made are left out. Afterwards each line is tried weaker: at rest, for another listener, a
+smaller message, a tamer call. What comes out is 1-minimal in these steps: no line can be left out,
+moved to rest or replaced by a weaker one without losing the finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from loopspec.conformance.drive import Outcome, run_scenario
+from loopspec.conformance.judge import Finding
+from loopspec.conformance.subjects.contract import SubjectFactory
+from loopspec.model.scenario import AT_REST, Line, Scenario
+from loopspec.model.scope import Scope, Spent, choices
+from loopspec.model.session import Session, letter
+from loopspec.model.table import apply, run
+from loopspec.model.words import Answer, Call, Message, Value, text_message
+
+__all__ = ["Reduced", "reduce_scenario"]
+
+REPLAYS_MAX: Final = 400
+EXHAUSTIVE_MAX: Final = 3
+
+
+@attrs.frozen
+class Reduced:
+    """A reduced scenario with its outcome; `minimal` is exhaustive, 1-minimal or no."""
+
+    scenario: Scenario
+    outcome: Outcome
+    finding: Finding
+    replays: int
+    minimal: str
+
+
+class _Reducer:
+    """Runs candidates until the budget of replays is spent."""
+
+    def __init__(self, factory: SubjectFactory, wanted: Finding, profile: str | None) -> None:
+        self.factory = factory
+        self.wanted = wanted
+        self.profile = profile
+        self.replays = 0
+
+    def shows(self, scenario: Scenario) -> Outcome | None:
+        """The outcome of a candidate that still shows the finding."""
+        self.replays += 1
+        outcome = run_scenario(self.factory(), scenario, profile=self.profile)
+        return outcome if found(outcome, self.wanted) else None
+
+    @property
+    def spent(self) -> bool:
+        return self.replays >= REPLAYS_MAX
+
+
+def found(outcome: Outcome, wanted: Finding) -> Finding | None:
+    """The finding of an outcome that is the same as `wanted`, if it has one."""
+    for finding in outcome.findings:
+        if finding.key == wanted.key:
+            return finding
+    return None
+
+
+def only_made(outcome: Outcome) -> Scenario:
+    """The scenario without the lines that were not made."""
+    pairs = zip(outcome.scenario.lines, outcome.made, strict=True)
+    return attrs.evolve(outcome.scenario, lines=tuple(line for line, made in pairs if made))
+
+
+def reduce_scenario(
+    factory: SubjectFactory, outcome: Outcome, wanted: Finding, profile: str | None = None
+) -> Reduced:
+    """Reduce a failing outcome to a scenario that shows the same finding with fewer, weaker lines.
+
+    `factory` makes a fresh subject for each replay. The original is returned, with minimal `no`,
+    when not even its replay shows the finding.
+    """
+    reducer = _Reducer(factory, wanted, profile)
+    best = reducer.shows(only_made(outcome)) or reducer.shows(outcome.scenario)
+    if best is None:
+        return Reduced(outcome.scenario, outcome, wanted, reducer.replays, "no")
+    best = drop_lines(reducer, best)
+    best = weaken(reducer, best)
+    best = drop_lines(reducer, best)
+    minimal = "no" if reducer.spent else "1-minimal"
+    if minimal == "1-minimal" and len(best.scenario) <= EXHAUSTIVE_MAX:
+        shorter = shortest(factory, wanted, len(best.scenario), profile)
+        if shorter is not None:
+            best = shorter
+        minimal = "exhaustive"
+    finding = found(best, wanted)
+    assert finding is not None
+    return Reduced(best.scenario, best, finding, reducer.replays, minimal)
+
+
+def drop_lines(reducer: _Reducer, best: Outcome) -> Outcome:
+    """Leave out chunks of lines, halving their size down to single lines."""
+    size = max(1, len(best.scenario) // 2)
+    while not reducer.spent:
+        lines = best.scenario.lines
+        for start in range(len(lines) - 1, -1, -size):
+            begin = max(0, start - size + 1)
+            fewer = attrs.evolve(best.scenario, lines=lines[:begin] + lines[start + 1 :])
+            smaller = reducer.shows(fewer) if fewer.lines and not reducer.spent else None
+            if smaller is not None:
+                best = smaller
+                break
+        else:
+            if size == 1:
+                break
+            size = max(1, size // 2)
+            continue
+        size = min(size, max(1, len(best.scenario) // 2))
+    return best
+
+
+def weaken(reducer: _Reducer, best: Outcome) -> Outcome:
+    """Replace single lines by weaker ones as long as the finding stays."""
+    changed = True
+    while changed and not reducer.spent:
+        changed = False
+        for index, line in enumerate(best.scenario.lines):
+            for weaker in weaker_lines(line):
+                lines = list(best.scenario.lines)
+                lines[index] = weaker
+                candidate = reducer.shows(attrs.evolve(best.scenario, lines=tuple(lines)))
+                if candidate is not None and candidate.made[index]:
+                    best, changed = candidate, True
+                    break
+                if reducer.spent:
+                    return best
+            if changed:
+                break
+    return best
+
+
+TAMER: Final = {
+    "drop": "keep",
+    "parent": "user",
+    "hook": "user",
+    "disposed": "user",
+}
+
+
+def weaker_lines(line: Line) -> Iterator[Line]:
+    """Weaker forms of a line, the weakest first; each is smaller in a fixed order."""
+    window, action = line.window, line.action
+    if window.kind != "rest":
+        yield attrs.evolve(line, window=AT_REST)
+        if window.listener == "last":
+            yield attrs.evolve(line, window=attrs.evolve(window, listener="first"))
+        if window.kind == "after" and window.ticks > 1:
+            yield attrs.evolve(line, window=attrs.evolve(window, ticks=1))
+    if isinstance(action, Answer):
+        if action.choice == "owes":
+            yield attrs.evolve(line, action=Answer("provider", "done"))
+        if action.messages:
+            yield attrs.evolve(line, action=Answer(action.gate, action.choice))
+        return
+    plain = tuple(plain_value(arg) for arg in action.args)
+    if plain != action.args:
+        yield attrs.evolve(line, action=Call(action.name, plain))
+    if action.name == "cancel":
+        tamer = tuple(TAMER.get(str(arg), str(arg)) for arg in action.args)
+        if tamer != action.args:
+            yield attrs.evolve(line, action=Call(action.name, tamer))
+    if action.name in ("append", "prepend", "splice") and action.args[0] == "next-step":
+        yield attrs.evolve(line, action=Call(action.name, ("next-turn", *action.args[1:])))
+
+
+def plain_value(value: Value) -> Value:
+    """A value with each message replaced by the plain message of the same id."""
+    if isinstance(value, Message):
+        return text_message(value.id)
+    if isinstance(value, tuple):
+        return tuple(plain_value(each) for each in value)
+    return value
+
+
+# --- Shorter than 1-minimal ---------------------------------------------------------------------
+
+SHORT: Final = Scope(
+    "short",
+    "everything that a very short scenario can say",
+    sends=3,
+    edits=3,
+    cancels=3,
+    calls=(
+        "followup",
+        "steer",
+        "inject",
+        "append",
+        "prepend",
+        "splice",
+        "replace",
+        "remove",
+        "clear",
+        "cancel",
+    ),
+    owes=1,
+    failures=3,
+)
+
+
+def shortest(
+    factory: SubjectFactory, wanted: Finding, below: int, profile: str | None
+) -> Outcome | None:
+    """The outcome of a scenario with fewer than `below` lines, all at rest, that shows `wanted`."""
+    for length in range(1, below):
+        for lines in sequences(SHORT.start, Spent(), length):
+            outcome = run_scenario(factory(), Scenario(lines), profile=profile)
+            if found(outcome, wanted):
+                return outcome
+    return None
+
+
+def sequences(session: Session, spent: Spent, length: int) -> Iterator[tuple[Line, ...]]:
+    """All lines of this length that the model enables at rest; assembly is implied."""
+    if length == 0:
+        yield ()
+        return
+    new = text_message(letter(spent.sends + spent.edits))
+    for action, after in choices(session, SHORT, spent, new):
+        following = settled(session, action)
+        if following is None:
+            continue
+        implied = isinstance(action, Answer) and action.choice == "assembled"
+        for rest in sequences(following, after, length - (not implied)):
+            yield rest if implied else (Line(action), *rest)
+
+
+def settled(session: Session, action: Call | Answer) -> Session | None:
+    """The session at rest behind an action; None when it is refused."""
+    after = apply(session, action)
+    if not isinstance(after, Session):
+        return None
+    for moved in run(after):
+        after = moved.session
+    return after
