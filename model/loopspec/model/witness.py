@@ -17,11 +17,12 @@ from loopspec.model.explore import (
     is_choice,
     window_kind,
 )
+from loopspec.model.playback import Deliveries
 from loopspec.model.scenario import Line, Scenario, Window
 from loopspec.model.scope import Scope, Spent
 from loopspec.model.session import Session, canonical, letter
 from loopspec.model.table import Moved, apply, move
-from loopspec.model.words import Answer, Call, Message, Value, text_message
+from loopspec.model.words import LAST, Answer, Call, Message, Value, text_message
 
 
 @attrs.define
@@ -29,8 +30,8 @@ class Recorder:
     """Makes calls, answers and moves on a session and writes them down as scenario lines."""
 
     session: Session
-    counts: dict[tuple[str, str], int] = attrs.field(factory=dict)
-    newest: tuple[str, str] = ("", "")
+    deliveries: Deliveries = attrs.field(factory=Deliveries)
+    answers: dict[str, int] = attrs.field(factory=dict)
     mark: tuple[str, int] = ("", 0)
     ticks: int = 0
     lines: list[Line] = attrs.field(factory=list)
@@ -41,23 +42,16 @@ class Recorder:
         """Count one move and its observation."""
         self.session = moved.session
         self.rows.append(moved.row.key)
-        seen = moved.observation
         if moved.row.owner == "event loop":
             self.ticks += 1
-        if seen is None:
-            return
-        if seen.kind == "return":
-            return
-        self.newest = (seen.name, seen.listener)
-        self.counts[self.newest] = self.counts.get(self.newest, 0) + 1
-        if seen.listener != "last":
-            self.mark, self.ticks = (seen.name, self.counts[self.newest]), 0
+        delivery = self.deliveries.after(moved)
+        if delivery is not None and delivery.listener != LAST:
+            self.mark, self.ticks = (delivery.name, delivery.number), 0
 
     def window(self) -> Window:
         """The window in which a call lands now."""
         if self.session.listening:
-            name, listener = self.newest
-            return Window("in", name, self.counts[self.newest], listener)
+            return Window("in", *self.deliveries.running[-1])
         if self.session.ready:
             behind_answer = self.mark[0].endswith(" answer")
             return Window("after", *self.mark, "", self.ticks + (not behind_answer))
@@ -69,9 +63,9 @@ class Recorder:
         if isinstance(action, Call):
             self.cells.append((action.name, window_kind(self.session), driver_state(self.session)))
         else:
-            answered = (f"{action.gate} answer", "")
-            self.counts[answered] = self.counts.get(answered, 0) + 1
-            self.mark, self.ticks = (answered[0], self.counts[answered]), 0
+            answered = f"{action.gate} answer"
+            self.answers[answered] = self.answers.get(answered, 0) + 1
+            self.mark, self.ticks = (answered, self.answers[answered]), 0
         after = apply(self.session, action)
         assert isinstance(after, Session), f"{action} is enabled: {after}"
         self.session = after
@@ -162,8 +156,7 @@ def pay(spent: Spent, action: Call | Answer, inside: bool) -> Spent:
 def witness(explored: Explored, parent: int, action: int) -> Scenario:
     """The shortest scenario that shows a transition."""
     lines = replay(explored.scope, explored.path(parent, action)).lines
-    park = explored.scope.policy.after_keep_cancel == "park"
-    return Scenario(tuple(tidied(lines)), "notes-park" if park else "notes", explored.scope.name)
+    return Scenario(tuple(tidied(lines)), explored.scope.profile, explored.scope.name)
 
 
 def tidied(lines: list[Line]) -> Iterator[Line]:
