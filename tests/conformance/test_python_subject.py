@@ -289,6 +289,37 @@ def test_three_tellings_of_the_inbox_agree(driven: Driven) -> None:
     assert driven.subject.folded() == driven.subject.lists() == ((), ())
 
 
+def test_each_record_is_read_back_once(driven: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest one known is looked at again, and nothing before it."""
+    begun: list[int] = []
+    log = driven.subject._log
+    read = log.read
+
+    def counted(since: int = 0) -> object:
+        begun.append(since)
+        return read(since)
+
+    monkeypatch.setattr(log, "read", counted)
+    driven.call("inject", A)
+    assert driven.subject.folded() == ((), (A,))
+    driven.call("append", "next-turn", B)
+    driven.call("remove", "A")
+    assert driven.subject.folded() == ((B,), ())
+    assert driven.subject.folded() == ((B,), ())
+
+    assert begun == [0, 0, 2]
+
+
+def test_a_log_that_lost_its_newest_record_is_folded_anew(driven: Driven) -> None:
+    """Reading only what is new does not hide that something old is gone."""
+    driven.call("inject", A)
+    driven.call("inject", B)
+    assert driven.subject.folded() == ((), (A, B))
+    driven.subject._log._connection.execute("DELETE FROM record WHERE seq = 1")
+
+    assert driven.subject.folded() == ((), (A,)) != driven.subject.lists()
+
+
 def test_the_log_file_of_a_session_folds_to_the_same_lists(tmp_path: Path) -> None:
     """The file on disk, opened anew after the session was closed, tells the same."""
     subject = PythonSubject(folder=tmp_path)

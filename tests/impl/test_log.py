@@ -328,3 +328,14 @@ def test_reading_passes_a_page_boundary() -> None:
         for turn in range(1, 1002):
             log.append("turn/start", {"turn": turn})
         assert list(range(1001)) == [record.seq for record in log.read()]
+
+
+def test_reading_can_begin_at_a_number() -> None:
+    """What is read is the tail of the whole; behind the newest record there is nothing."""
+    with SessionLog.in_memory() as log:
+        for turn in range(1, 1004):
+            log.append("turn/start", {"turn": turn})
+        whole = log.read()
+        assert whole[2:] == log.read(2)
+        assert whole[1002:] == log.read(since=1002)
+        assert () == log.read(since=1003)

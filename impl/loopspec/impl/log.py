@@ -169,9 +169,9 @@ class SessionLog:
         """
         self._commit()
 
-    def read(self) -> tuple[Record, ...]:
-        """Return every record in order, the ones not flushed yet included."""
-        return tuple(self._stored())
+    def read(self, since: int = 0) -> tuple[Record, ...]:
+        """Return the records from number `since` on, the ones not flushed yet included."""
+        return tuple(self._stored(since))
 
     def subscribe(self, listener: RecordListener, prepend: bool = False) -> Callable[[], None]:
         """Tell the listener of each record right after its append; returns how to leave.
@@ -244,10 +244,10 @@ class SessionLog:
         finally:
             self._telling = False
 
-    def _stored(self) -> Iterator[Record]:
+    def _stored(self, since: int = 0) -> Iterator[Record]:
         if self._connection is None:
             raise LogClosed(self._closed_because)
-        expected = 0
+        expected = since
         while True:
             try:
                 rows = self._connection.execute(

@@ -111,6 +111,7 @@ class PythonSubject:
         self._loop: ControlledLoop | None = None
         self._log: Any = None
         self._agent: Any = None
+        self._fold = _Fold()
 
     # --- The contract -------------------------------------------------------
 
@@ -120,6 +121,7 @@ class PythonSubject:
         impl, loop = self._impl, controlled_loop(debug=self._debug)
         self.log_path = self._next_path()
         self._log = impl.SessionLog.create(self.log_path)
+        self._fold = _Fold()
         self._loop = loop
         bus = impl.Bus(self._contained)
         self._agent = impl.Agent(self._log, _GatedProvider(self), bus=bus, policy=impl.Policy())
@@ -175,8 +177,19 @@ class PythonSubject:
         return str(self._agent.status)
 
     def folded(self) -> Lists | None:
-        """The splice records of the log file, read back and folded here (IN-02)."""
-        return fold_records((record.type, record.data) for record in self._log.read())
+        """The splice records of the log file, read back and folded here (IN-02).
+
+        Each record is read back once: a run that settles often would else spend a third of its
+        time here. The newest record known must still be there, or everything is read again.
+        """
+        known = self._fold.newest
+        records = self._log.read(0 if known is None else known.seq)
+        if known is not None and records[:1] == (known,):
+            records = records[1:]
+        elif known is not None:
+            self._fold, records = _Fold(), self._log.read()
+        self._fold.add(records)
+        return self._fold.lists
 
     def close(self) -> None:
         """Cancel what is suspended and close the log; a temporary log file goes away."""
@@ -380,9 +393,26 @@ class _GatedProvider:
         self.respond = subject.respond
 
 
-def fold_records(records: Iterator[tuple[str, Mapping[str, Any]]]) -> Lists:
-    """Both lists from splice records in log order (IN-02, IN-05); nothing of the inbox is used."""
-    lists: dict[str, list[Message]] = {NEXT_TURN: [], NEXT_STEP: []}
+@attrs.define(eq=False)
+class _Fold:
+    """Both lists as far as the log was read, and the newest record that was."""
+
+    newest: Any = None
+    lists: Lists = ((), ())
+
+    def add(self, records: Sequence[Any]) -> None:
+        self.lists = fold_records(((each.type, each.data) for each in records), self.lists)
+        self.newest = records[-1] if records else self.newest
+
+
+def fold_records(
+    records: Iterator[tuple[str, Mapping[str, Any]]], before: Lists = ((), ())
+) -> Lists:
+    """Both lists from splice records in log order (IN-02, IN-05); nothing of the inbox is used.
+
+    `before` is what the records before these fold to.
+    """
+    lists = {NEXT_TURN: list(before[0]), NEXT_STEP: list(before[1])}
     for kind, data in records:
         if kind == "agent/inbox/spliced":
             start = data["start"]
