@@ -14,7 +14,8 @@ from collections.abc import Callable
 import attrs
 
 from loopspec.conformance.judge import Finding, Judge
-from loopspec.conformance.subjects.contract import Lists, Subject
+from loopspec.conformance.subjects.contract import Subject
+from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario
 from loopspec.model.words import Answer, Call, Entry, Made, Observation, Rest
@@ -38,9 +39,8 @@ class Outcome:
     findings: tuple[Finding, ...]
     rows: dict[str, int]
     met: dict[str, int]
+    cells: dict[Cell, int]
     peak: int
-    marks: tuple[tuple[int, Lists, str], ...] = ()
-    """After which entries which lists and status were read; for diagrams."""
 
     @property
     def actions(self) -> int:
@@ -64,6 +64,14 @@ class Drive:
         self.calls_inside = 0
         self.on_delivery: Callable[[Observation], None] | None = None
         subject.open(self.observe)
+
+    def outcome(self, scenario: Scenario) -> Outcome:
+        """What the lines of `scenario` have given so far."""
+        made = tuple(index in self.made for index in range(len(scenario.lines)))
+        judge = self.judge
+        findings = tuple(judge.findings)
+        counts = (judge.rows, judge.met, judge.cells, judge.peak)
+        return Outcome(scenario, tuple(self.trace), made, findings, *counts)
 
     def note(self, entry: Entry) -> None:
         """Write one entry down and let the judge see it."""
@@ -177,13 +185,4 @@ def run_scenario(
                 drive.perform(index, line.action)
     finally:
         subject.close()
-    made = tuple(index in drive.made for index in range(len(scenario.lines)))
-    return Outcome(
-        scenario,
-        tuple(drive.trace),
-        made,
-        tuple(verdict.findings),
-        verdict.rows,
-        verdict.met,
-        verdict.peak,
-    )
+    return drive.outcome(scenario)

@@ -14,8 +14,9 @@ from typing import Final
 import attrs
 
 from loopspec.model.describe import entry_text, observation_text
+from loopspec.model.explore import Cell, driver_state, window_kind
 from loopspec.model.policy import NOTES, Policy
-from loopspec.model.possible import Parting, Possible, after, hidden
+from loopspec.model.possible import Parting, Possible, after, hidden, place
 from loopspec.model.properties import PROPERTIES, START, Breach, Ghosts
 from loopspec.model.session import Session
 from loopspec.model.words import LISTENERS, Entry, Made, Observation, Rest
@@ -83,6 +84,7 @@ class Judge:
         self.findings: list[Finding] = []
         self.rows: dict[str, int] = {}
         self.met: dict[str, int] = {}
+        self.cells: dict[Cell, int] = {}
         self.position = 0
         self.peak = 1
         self.newest: Observation | None = None
@@ -96,6 +98,8 @@ class Judge:
     def see(self, entry: Entry) -> None:
         """Judge one more entry of the trace."""
         breaches = self._watch(entry)
+        if isinstance(entry, Made):
+            self._count_cell(entry)
         parting = self._include(entry)
         for breach in breaches:
             if breach.code not in self._told:
@@ -121,6 +125,13 @@ class Judge:
             ghosts.append(ghost)
         self.ghosts = tuple(ghosts)
         return breaches
+
+    def _count_cell(self, made: Made) -> None:
+        """Count a call by kind, window and driver state, as the model has them at its place."""
+        where = place(self.session, made.inside)[0] if self.session is not None else None
+        if where is not None:
+            cell = (made.call.name, window_kind(where), driver_state(where))
+            self.cells[cell] = self.cells.get(cell, 0) + 1
 
     def _include(self, entry: Entry) -> tuple[Parting, tuple[str, ...]] | None:
         if self.possible is None:

@@ -10,8 +10,8 @@ run did is written down as scenario lines, which is what is reduced and printed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
 
 import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from loopspec.conformance.drive import Drive, Outcome
 from loopspec.conformance.judge import Judge
 from loopspec.conformance.subjects.contract import Subject, SubjectFactory
-from loopspec.model.explore import Cell, driver_state, window_kind
+from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario, Window
 from loopspec.model.scope import Scope, Spent, choices
@@ -96,11 +96,20 @@ class Campaign:
         self.actions += outcome.actions
         self.observations += sum(isinstance(entry, Observation) for entry in outcome.trace)
         self.peak = max(self.peak, outcome.peak)
-        for total, part in ((self.rows, outcome.rows), (self.met, outcome.met)):
-            for key, count in part.items():
-                total[key] = total.get(key, 0) + count
+        add_counts(self.rows, outcome.rows)
+        add_counts(self.met, outcome.met)
+        add_counts(self.cells, outcome.cells)
         if outcome.findings and self.failed is None:
             self.failed = outcome
+
+
+K = TypeVar("K")
+
+
+def add_counts(total: dict[K, int], part: Mapping[K, int]) -> None:
+    """Add one count to another."""
+    for key, count in part.items():
+        total[key] = total.get(key, 0) + count
 
 
 @attrs.define(eq=False)
@@ -179,18 +188,8 @@ class Player:
         if not offered:
             return
         call = offered[pick % len(offered)]
-        place = self.place(session, inside)
-        if place is not None:
-            cell = (call.name, *place)
-            self.campaign.cells[cell] = self.campaign.cells.get(cell, 0) + 1
         self.lines.append(Line(call, window))
         self.drive.call(len(self.lines) - 1, call, inside)
-
-    def place(self, session: Session, inside: bool) -> tuple[str, str] | None:
-        """Window kind and driver state for the table; None where hidden moves are still due."""
-        if inside or not session.stack:
-            return window_kind(session), driver_state(session)
-        return None
 
     def delivered(self, seen: Observation) -> None:
         """A delivery is under way: make what was armed for it."""
@@ -249,18 +248,7 @@ class Player:
     def finish(self) -> Outcome:
         """Close the session and give what it was."""
         self.subject.close()
-        scenario = Scenario(tuple(self.lines), self.profile)
-        judge, drive = self.judge, self.drive
-        made = tuple(index in drive.made for index in range(len(self.lines)))
-        return Outcome(
-            scenario,
-            tuple(drive.trace),
-            made,
-            tuple(judge.findings),
-            judge.rows,
-            judge.met,
-            judge.peak,
-        )
+        return self.drive.outcome(Scenario(tuple(self.lines), self.profile))
 
     @property
     def broken(self) -> bool:

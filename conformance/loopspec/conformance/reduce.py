@@ -25,7 +25,8 @@ from loopspec.model.words import Answer, Call, Message, Value, text_message
 
 __all__ = ["Reduced", "reduce_scenario"]
 
-REPLAYS_MAX: Final = 400
+REPLAYS_MAX: Final = 900
+EARLIER_MAX: Final = 8
 EXHAUSTIVE_MAX: Final = 3
 
 
@@ -86,9 +87,10 @@ def reduce_scenario(
     best = reducer.shows(only_made(outcome)) or reducer.shows(outcome.scenario)
     if best is None:
         return Reduced(outcome.scenario, outcome, wanted, reducer.replays, "no")
-    best = drop_lines(reducer, best)
-    best = weaken(reducer, best)
-    best = drop_lines(reducer, best)
+    size = len(best.scenario) + 1
+    while len(best.scenario) < size and not reducer.spent:
+        size = len(best.scenario)
+        best = drop_pairs(reducer, weaken(reducer, drop_lines(reducer, best)))
     minimal = "no" if reducer.spent else "1-minimal"
     if minimal == "1-minimal" and len(best.scenario) <= EXHAUSTIVE_MAX:
         shorter = shortest(factory, wanted, len(best.scenario), profile)
@@ -108,7 +110,7 @@ def drop_lines(reducer: _Reducer, best: Outcome) -> Outcome:
         for start in range(len(lines) - 1, -1, -size):
             begin = max(0, start - size + 1)
             fewer = attrs.evolve(best.scenario, lines=lines[:begin] + lines[start + 1 :])
-            smaller = reducer.shows(fewer) if fewer.lines and not reducer.spent else None
+            smaller = shows_somewhere(reducer, fewer) if fewer.lines else None
             if smaller is not None:
                 best = smaller
                 break
@@ -119,6 +121,42 @@ def drop_lines(reducer: _Reducer, best: Outcome) -> Outcome:
             continue
         size = min(size, max(1, len(best.scenario) // 2))
     return best
+
+
+def drop_pairs(reducer: _Reducer, best: Outcome) -> Outcome:
+    """Leave out two lines at once: a call and the answer that it needs often go only together."""
+    lines = best.scenario.lines
+    for first in range(len(lines)):
+        for second in range(first + 1, len(lines)):
+            fewer = tuple(each for at, each in enumerate(lines) if at not in (first, second))
+            if not fewer or reducer.spent:
+                continue
+            smaller = reducer.shows(attrs.evolve(best.scenario, lines=fewer))
+            if smaller is not None:
+                return smaller
+    return best
+
+
+def shows_somewhere(reducer: _Reducer, scenario: Scenario) -> Outcome | None:
+    """The outcome of a candidate, also with windows that count from fewer lines.
+
+    Leaving a line out moves every later delivery forward, so `in turn/start#3` may have become
+    `in turn/start#1`; without this, lines with windows pin the lines before them.
+    """
+    outcome = reducer.shows(scenario) if not reducer.spent else None
+    if outcome is not None:
+        return outcome
+    for index, line in enumerate(scenario.lines):
+        for number in range(1, min(line.window.number, EARLIER_MAX)):
+            if reducer.spent:
+                return None
+            lines = list(scenario.lines)
+            earlier = attrs.evolve(line.window, number=line.window.number - number)
+            lines[index] = attrs.evolve(line, window=earlier)
+            outcome = reducer.shows(attrs.evolve(scenario, lines=tuple(lines)))
+            if outcome is not None:
+                return outcome
+    return None
 
 
 def weaken(reducer: _Reducer, best: Outcome) -> Outcome:
@@ -158,6 +196,8 @@ def weaker_lines(line: Line) -> Iterator[Line]:
             yield attrs.evolve(line, window=attrs.evolve(window, listener="first"))
         if window.kind == "after" and window.ticks > 1:
             yield attrs.evolve(line, window=attrs.evolve(window, ticks=1))
+        if window.number > 1:
+            yield attrs.evolve(line, window=attrs.evolve(window, number=1))
     if isinstance(action, Answer):
         if action.choice == "owes":
             yield attrs.evolve(line, action=Answer("provider", "done"))

@@ -26,12 +26,21 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=True)
 
 
-def message_text(message: Message) -> str:
-    """The scenario text of a message: its id, its source unless user, its blocks unless default."""
+Known = dict[str, Message]
+"""Messages that a scenario has introduced: a bare id that is known means that message again."""
+
+
+def message_text(message: Message, known: Known | None = None) -> str:
+    """The scenario text of a message: its id, its source unless user, its blocks unless default.
+
+    With `known`, the default blocks are written too where the bare id means another message; the
+    message is known from then on.
+    """
     parts = [message.id]
     if message.source != "user":
         parts.append(f"@{message.source}")
-    if message.blocks != (Block("text", message.id),):
+    hidden = known is not None and known.setdefault(message.id, message) != message
+    if hidden or message.blocks != (Block("text", message.id),):
         parts.extend(
             quoted(block.text) if block.kind == "text" else f"{block.kind}:{quoted(block.text)}"
             for block in message.blocks
@@ -41,26 +50,26 @@ def message_text(message: Message) -> str:
     return " ".join(parts)
 
 
-def value_text(value: Value) -> str:
+def value_text(value: Value, known: Known | None = None) -> str:
     """A value of a call or an observation."""
     if isinstance(value, Message):
-        return message_text(value)
+        return message_text(value, known)
     if isinstance(value, tuple):
-        return " ".join(value_text(each) for each in value)
+        return " ".join(value_text(each, known) for each in value)
     return "-" if value is None else str(value)
 
 
-def call_text(call: Call) -> str:
+def call_text(call: Call, known: Known | None = None) -> str:
     """The scenario text of a call."""
-    return " ".join([call.name, *(value_text(arg) for arg in call.args if arg != ())])
+    return " ".join([call.name, *(value_text(arg, known) for arg in call.args if arg != ())])
 
 
-def answer_text(answer: Answer) -> str:
+def answer_text(answer: Answer, known: Known | None = None) -> str:
     """The scenario text of an answer."""
     text = f"{answer.gate}: {answer.choice}"
     if answer.messages is None:
         return text
-    return f"{text} {' '.join(map(message_text, answer.messages)) or 'nothing'}"
+    return f"{text} {value_text(answer.messages, known) or 'nothing'}"
 
 
 def ids(messages: tuple[Message, ...]) -> str:
@@ -95,6 +104,9 @@ def observation_text(seen: Observation) -> str:
         assert isinstance(batch, tuple)
         names = ",".join(value_text(each) for each in batch) or "-"
         told = f"{seen.get('turn')}.{seen.get('step')} [{names}]"
+    elif seen.get("step") is not None:
+        error = seen.get("error")
+        told = f"{seen.get('turn')}.{seen.get('step')}" + (f" {error}" if error else "")
     else:
         told = " ".join(f"{value_text(value)}" for _, value in seen.data if value is not None)
     who = f" ({seen.listener})" if seen.listener not in ("", "first") else ""

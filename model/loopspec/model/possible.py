@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from loopspec.model.describe import observation_text, rest_text
 from loopspec.model.session import Session
-from loopspec.model.table import Moved, Refusal, apply, move
+from loopspec.model.table import Moved, Refusal, apply, move, row_of
 from loopspec.model.words import Answer, Call, Entry, Made, Observation, Rest
 
 SESSIONS_MAX = 4096
@@ -82,8 +82,9 @@ def after_made(possible: Possible, made: Made) -> Possible | Parting:
         where, reason, taken = place(session, made.inside)
         after: Session | Refusal | None = apply(where, made.call) if where is not None else None
         if isinstance(after, Session):
+            assert where is not None
             kept.append(after)
-            rows.extend(taken)
+            rows.extend([*taken, row_of(where, made.call).key])
         else:
             reasons.append(after.because if isinstance(after, Refusal) else reason)
     if kept:
@@ -100,8 +101,9 @@ def after_answer(possible: Possible, answer: Answer) -> Possible | Parting:
         where, reason, taken = place(session, inside=False)
         after: Session | Refusal | None = apply(where, answer) if where is not None else None
         if isinstance(after, Session):
+            assert where is not None
             kept.append(after)
-            rows.extend(taken)
+            rows.extend([*taken, row_of(where, answer).key])
         else:
             reasons.append(after.because if isinstance(after, Refusal) else reason)
     if kept:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import attrs
 
-from loopspec.model.policy import NOTES, Policy
+from loopspec.model.policy import PROFILES, Policy
 from loopspec.model.session import Session
 from loopspec.model.words import FIRST, GATES, LISTENERS, Answer, Call, Message
 
@@ -56,7 +56,12 @@ class Scope:
     failures: int = 1
     resend: bool = False
     rewrite: bool = False
-    policy: Policy = NOTES
+    profile: str = "notes"
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the scope's profile."""
+        return PROFILES[self.profile]
 
     @property
     def listeners(self) -> tuple[str, ...]:

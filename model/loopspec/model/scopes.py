@@ -6,7 +6,6 @@ even when every property still holds.
 
 from typing import Final
 
-from loopspec.model.policy import PROFILES
 from loopspec.model.scope import Scope
 
 DEFAULT_SCOPES: Final = (
@@ -71,6 +70,6 @@ DEFAULT_SCOPES: Final = (
         sends=2,
         cancels=2,
         answers=("assembled", "enter", "reject", "done"),
-        policy=PROFILES["notes-park"],
+        profile="notes-park",
     ),
 )

@@ -1,11 +1,35 @@
 """`loopspec check`: judge a subject against the specification."""
 
+import datetime
+import secrets
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from loopspec.cli.exits import CouldNotRun
+from loopspec.cli.subjects import known_profile, python_factory
 
+if TYPE_CHECKING:
+    from loopspec.conformance.subjects.contract import SubjectFactory
+    from loopspec.conformance.suite import Result
+
+SEED_END = 2**31
+
+KEPT = """\
+inject A
+followup B
+followup C
+pre-step: enter
+steer D
+provider: done
+pre-step: enter
+cancel user keep
+provider: cut
+pre-step: reject
+"""
+"""The run whose log and trace every run folder keeps: a turn of two steps, a stop, a reject."""
 EFFORTS = ("quick", "ci", "deep")
 
 
@@ -73,5 +97,50 @@ def command(
     subject does must be what some possible session of the model does; if not, the scenario is
     reduced and printed as a witness that `loopspec replay` takes.
     """
-    sentence = "check is not wired to the suite yet"
-    raise CouldNotRun(sentence)
+    from loopspec.cli.outcome import tell
+    from loopspec.cli.progress import ProgressLine
+    from loopspec.conformance.suite import check_subject
+    from loopspec.conformance.verdict import FolderError, new_folder, run_document, write_document
+
+    known_profile(profile)
+    factory = python_factory(mutant)
+    chosen = secrets.randbelow(SEED_END) if seed is None else seed
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    try:
+        folder = new_folder(out or Path("loopspec-runs"), "check")
+        keep_one_run(folder, python_factory(mutant, folder), profile)
+        with ProgressLine() as line:
+            result = check_subject(factory, profile, effort, chosen, examples, line.update)
+        replays = write_witnesses(folder, result, mutant)
+        write_document(folder, run_document(result, "check", replays, started))
+    except FolderError as error:
+        raise CouldNotRun(str(error)) from error
+    return tell(folder, as_json)
+
+
+def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
+    """Keep one whole run of the subject: its scenario, its trace and its session log.
+
+    Written before anything is judged, so that there is something to look at whatever happens.
+    """
+    from loopspec.conformance.drive import run_scenario
+    from loopspec.conformance.verdict import write_evidence
+    from loopspec.model.scenario import parse_scenario
+
+    outcome = run_scenario(factory(), parse_scenario(KEPT), profile=profile)
+    write_evidence(folder, "run", outcome)
+    for log in folder.glob("session-*.sqlite"):
+        log.rename(folder / "log.sqlite")
+
+
+def write_witnesses(folder: Path, result: "Result", mutant: str | None) -> list[str]:
+    """Write each witness with its trace; the commands that replay them."""
+    from loopspec.conformance.verdict import write_evidence
+
+    replays: list[str] = []
+    for number, each in enumerate(result.found, 1):
+        name = f"witness-{number}"
+        write_evidence(folder, name, each.reduced.outcome)
+        path = shlex.quote(str(folder / f"{name}.scenario"))
+        replays.append(f"loopspec replay {path}" + (f" --mutant {mutant}" if mutant else ""))
+    return replays

@@ -1,10 +1,22 @@
 """`loopspec replay`: one scenario on model and subject, side by side."""
 
+import json
+import shutil
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from loopspec.cli.exits import CouldNotRun
+from loopspec.cli.exits import BROKEN, HOLDS, CouldNotRun
+from loopspec.cli.subjects import known_profile, python_factory
+
+if TYPE_CHECKING:
+    from loopspec.conformance.side_by_side import SideBySide
+    from loopspec.model.scenario import Scenario
+
+BYTES_MAX = 10_000_000
+SUBJECTS = ("python", "model")
 
 
 @click.command(
@@ -41,5 +53,118 @@ def command(
     A scenario is a short text, one call or answer a line; what `loopspec check` prints as a witness
     can be given to this verb unchanged. A dash reads it from standard input.
     """
-    sentence = "replay is not wired to the suite yet"
-    raise CouldNotRun(sentence)
+    from loopspec.conformance.control import ControlError
+    from loopspec.conformance.side_by_side import replay_scenario
+    from loopspec.conformance.subjects.model import ModelSubject
+    from loopspec.model.policy import PROFILES
+
+    wanted = read_scenario(scenario)
+    name = known_profile(profile or wanted.profile)
+    if subject not in SUBJECTS:
+        sentence = f"expected a subject ({', '.join(SUBJECTS)}), got {subject!r}"
+        raise CouldNotRun(sentence)
+    if subject == "model":
+        if mutant is not None:
+            sentence = "expected --mutant with --subject python only, got it with model"
+            raise CouldNotRun(sentence)
+        replayed = replay_scenario(lambda: ModelSubject(PROFILES[name]), wanted, name)
+    else:
+        try:
+            replayed = replay_scenario(python_factory(mutant), wanted, name)
+        except ControlError as error:
+            raise CouldNotRun(str(error)) from error
+    show = show_json if as_json else show_text
+    sys.stdout.write(show(replayed, subject if mutant is None else f"{subject} ({mutant})"))
+    return BROKEN if replayed.outcome.findings else HOLDS
+
+
+def read_scenario(path: Path) -> "Scenario":
+    """The scenario of a file, or of standard input for a dash.
+
+    Raises:
+        CouldNotRun: the file cannot be read, is too large, is not UTF-8 or not a scenario.
+
+    """
+    from loopspec.model.scenario import ScenarioError, parse_scenario
+
+    name = "standard input" if str(path) == "-" else str(path)
+    try:
+        if str(path) == "-":
+            data = sys.stdin.buffer.read(BYTES_MAX + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(BYTES_MAX + 1)
+    except OSError as error:
+        sentence = f"expected a scenario file, got {name}: {error.strerror or error}"
+        raise CouldNotRun(sentence) from error
+    if len(data) > BYTES_MAX:
+        sentence = f"{name}: expected at most {BYTES_MAX} bytes, got more"
+        raise CouldNotRun(sentence)
+    try:
+        return parse_scenario(data.decode("utf-8"), name)
+    except UnicodeDecodeError as error:
+        sentence = (
+            f"{name}: expected UTF-8 text, got byte {data[error.start]:#04x} at {error.start}"
+        )
+        raise CouldNotRun(sentence) from error
+    except ScenarioError as error:
+        raise CouldNotRun(str(error), "docs/scenario-grammar.md has the grammar") from error
+
+
+def show_text(replayed: "SideBySide", subject: str) -> str:
+    """Two columns, a mark where they part, and what the judge says."""
+    from loopspec.conformance.explain import witness_line
+    from loopspec.reports.text import clean
+
+    width = min(60, max(30, (shutil.get_terminal_size((120, 24)).columns - 4) // 2))
+    lines = [f"{'model':<{width}}   {clean(subject, width)}"]
+    for index, pair in enumerate(replayed.pairs):
+        mark = " " if pair.same else "!"
+        left, right = clean(pair.model, width), clean(pair.subject, 10_000)
+        lines.append(f"{left:<{width}} {mark} {right}")
+        if index == replayed.parted:
+            lines.append(f"{'':<{width}} ^ here subject and model part")
+    unmade = [
+        str(line)
+        for line, made in zip(replayed.outcome.scenario.lines, replayed.outcome.made, strict=True)
+        if not made
+    ]
+    for line in unmade:
+        lines.append(f"not made, since its moment never came: {clean(line, 500)}")
+    lines.append("")
+    for finding in replayed.outcome.findings:
+        lines.append(f"{finding.code} broken: {finding.sentence}")
+        lines.append(f"  rules    {' '.join(finding.rules)}")
+        lines.extend(f"  because  {clean(each, 1000)}" for each in finding.because)
+        lines.append(f"  However, {clean(finding.however, 1000)}: a contradiction.")
+    if not replayed.outcome.findings:
+        what = clean(witness_line(replayed.outcome.scenario), 200)
+        lines.append(f"holds: the subject did what the specification allows ({what})")
+    return "\n".join(lines) + "\n"
+
+
+def show_json(replayed: "SideBySide", subject: str) -> str:
+    """The same as one JSON document."""
+    findings = [
+        {
+            "property": finding.code,
+            "sentence": finding.sentence,
+            "rules": list(finding.rules),
+            "because": list(finding.because),
+            "however": finding.however,
+            "did": finding.did,
+            "allowed": list(finding.allowed),
+            "position": finding.position,
+        }
+        for finding in replayed.outcome.findings
+    ]
+    document = {
+        "subject": subject,
+        "verdict": "broken" if findings else "holds",
+        "scenario": str(replayed.outcome.scenario),
+        "made": list(replayed.outcome.made),
+        "parted": replayed.parted,
+        "lines": [pair._asdict() for pair in replayed.pairs],
+        "findings": findings,
+    }
+    return json.dumps(document, ensure_ascii=True, indent=1) + "\n"

@@ -10,8 +10,8 @@ from loopspec.model.words import Entry, Rest
 
 PROPERTIES: Final[tuple[Property, ...]] = (
     BAL,
-    OWN,
     REJ,
+    OWN,
     LOST,
     ORDER,
     CAUSE,

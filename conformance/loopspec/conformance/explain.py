@@ -1,0 +1,45 @@
+"""What a finding says to a person: the promise, why, what happened instead, and how to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loopspec.conformance.reduce import Reduced
+from loopspec.model.scenario import Scenario
+
+__all__ = ["explain", "witness_line"]
+
+
+def witness_line(scenario: Scenario) -> str:
+    """A scenario on one line."""
+    return "; ".join(str(line) for line in scenario.lines)
+
+
+def explain(reduced: Reduced, subject: str, seed: int | None, length: int, replay: str) -> str:
+    """The text of one finding, as terminals and failing tests show it.
+
+    `length` is the number of actions of the run that was reduced.
+    """
+    finding = reduced.finding
+    actions = len(reduced.scenario)
+    shrunk = f", shrunk from {length}" if length > actions else ""
+    how = {"exhaustive": "no shorter one exists", "1-minimal": "1-minimal", "no": "not reduced"}
+    lines = [f"{finding.code} broken: {finding.sentence}"]
+    lines += field("subject", [subject + ("" if seed is None else f"          seed {seed}")])
+    lines += field("rules", [" ".join(finding.rules) or "-"])
+    lines += field("did", [finding.did])
+    if finding.allowed:
+        lines += field("allowed", list(dict.fromkeys(finding.allowed)))
+    size = f"{actions} action{'s' if actions != 1 else ''}"
+    lines += field("witness", [f"{size}{shrunk}; {how[reduced.minimal]}"])
+    lines += [f"              {line}" for line in str(reduced.scenario).splitlines()]
+    because = list(finding.because)
+    lines += field("because", [*because, f"However, {finding.however}: a contradiction."])
+    lines += field("replay", [replay])
+    return "\n".join(lines)
+
+
+def field(name: str, values: Sequence[str]) -> list[str]:
+    """A named field; further values stand below the first."""
+    head, *rest = values or ["-"]
+    return [f"  {name:<10}{head}", *(f"            {value}" for value in rest)]

@@ -1,0 +1,262 @@
+"""The suite: everything that is tried on one subject, in stages.
+
+Theory. The corpus holds known races by name; the cover takes every row of the table on a shortest
+scenario; random runs look for what nobody has thought of; and one canary, a loop with a fault that
+must be found, shows that the judge is not blind. Verdicts are layered: broken comes before could
+not run, before inconclusive, before holds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+from typing import Final
+
+import attrs
+
+from loopspec.conformance.control import ControlError
+from loopspec.conformance.corpus import load_corpus
+from loopspec.conformance.drive import Outcome, run_scenario
+from loopspec.conformance.judge import Finding
+from loopspec.conformance.machine import Campaign, add_counts, run_campaign
+from loopspec.conformance.reduce import Reduced, reduce_scenario
+from loopspec.conformance.subjects.contract import SubjectFactory
+from loopspec.model.cover import Cover, cover_rows
+from loopspec.model.explore import Cell
+from loopspec.model.policy import PROFILES
+from loopspec.model.properties import PROPERTIES
+from loopspec.model.scenario import Scenario, parse_scenario
+from loopspec.model.table import TABLE
+
+__all__ = ["EFFORTS", "Effort", "Result", "Stage", "check_subject"]
+
+FINDINGS_MAX: Final = 6
+CANARY_SCENARIO: Final = "followup A\npre-step: enter\nprovider: done\n"
+
+
+@attrs.frozen
+class Effort:
+    """How much is tried: random runs, and rules in each."""
+
+    examples: int
+    steps: int
+
+
+EFFORTS: Final = MappingProxyType(
+    {"quick": Effort(150, 30), "ci": Effort(1_000, 40), "deep": Effort(10_000, 60)}
+)
+"""Planned numbers of random runs; reaching them is not a budget that ended."""
+
+
+@attrs.define
+class Stage:
+    """One stage with its own verdict."""
+
+    name: str
+    verdict: str = "holds"
+    scenarios: int = 0
+    actions: int = 0
+    observations: int = 0
+    seconds: float = 0.0
+    note: str = ""
+
+
+@attrs.define
+class Reported:
+    """A finding with its reduced witness and the length of the run that first showed it."""
+
+    reduced: Reduced
+    length: int
+    stage: str
+
+    @property
+    def finding(self) -> Finding:
+        """What was found."""
+        return self.reduced.finding
+
+
+@attrs.define
+class Result:
+    """Everything that a check of one subject has found out."""
+
+    profile: str
+    effort: str
+    seed: int
+    subject: str = ""
+    version: str = ""
+    stages: list[Stage] = attrs.field(factory=list)
+    found: list[Reported] = attrs.field(factory=list)
+    rows: dict[str, int] = attrs.field(factory=dict)
+    cells: dict[Cell, int] = attrs.field(factory=dict)
+    enabled: frozenset[Cell] = frozenset()
+    met: dict[str, int] = attrs.field(factory=dict)
+    peak: int = 1
+    errors: list[str] = attrs.field(factory=list)
+    doubts: list[str] = attrs.field(factory=list)
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """Broken before error before inconclusive before holds."""
+        if self.found:
+            return "broken"
+        if self.errors:
+            return "error"
+        return "inconclusive" if self.doubts else "holds"
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the verdict is what it is."""
+        named = [f"{each.finding.code}: {each.finding.however}" for each in self.found]
+        return named + self.errors + self.doubts
+
+
+class _Check:
+    """One check under way."""
+
+    def __init__(
+        self, factory: SubjectFactory, result: Result, say: Callable[[str, int, int], None]
+    ) -> None:
+        self.factory = factory
+        self.result = result
+        self.say = say
+
+    def stage(self, name: str, work: Callable[[Stage], None]) -> None:
+        """Run one stage and time it; an adapter's fault ends the stage, not the run."""
+        stage = Stage(name)
+        began = time.perf_counter()
+        before = len(self.result.found)
+        try:
+            work(stage)
+        except ControlError as error:
+            stage.verdict, stage.note = "error", str(error)
+            self.result.errors.append(f"{name}: {error}")
+        if len(self.result.found) > before:
+            stage.verdict = "broken"
+        stage.seconds = time.perf_counter() - began
+        self.result.stages.append(stage)
+
+    def add(self, stage: Stage, outcome: Outcome) -> None:
+        """Count one outcome and reduce what is new in it."""
+        stage.scenarios += 1
+        stage.actions += outcome.actions
+        self.count(outcome)
+        self.report(stage.name, outcome)
+
+    def count(self, given: Outcome | Campaign) -> None:
+        """Add to the counts of rows, premises and cells."""
+        add_counts(self.result.rows, given.rows)
+        add_counts(self.result.met, given.met)
+        add_counts(self.result.cells, given.cells)
+        self.result.peak = max(self.result.peak, given.peak)
+
+    def report(self, stage: str, outcome: Outcome) -> None:
+        """Reduce the first finding of an outcome unless its like is reported already."""
+        if not outcome.findings or len(self.result.found) >= FINDINGS_MAX:
+            return
+        finding = outcome.findings[0]
+        if any(each.finding.key == finding.key for each in self.result.found):
+            return
+        reduced = reduce_scenario(self.factory, outcome, finding, self.result.profile)
+        same = [each for each in self.result.found if each.reduced.scenario == reduced.scenario]
+        if not same:
+            self.result.found.append(Reported(reduced, outcome.actions, stage))
+
+    def scenarios(self, stage: Stage, scenarios: Iterable[Scenario]) -> None:
+        """Run scenarios one after the other."""
+        planned = list(scenarios)
+        for index, scenario in enumerate(planned):
+            self.say(stage.name, index, len(planned))
+            profile = self.result.profile
+            self.add(stage, run_scenario(self.factory(), scenario, profile=profile))
+
+    def random(self, stage: Stage, effort: Effort) -> None:
+        """Random runs up to the planned number or the first finding."""
+
+        def tell(campaign: Campaign) -> None:
+            self.say(stage.name, campaign.scenarios, effort.examples)
+
+        campaign = run_campaign(
+            self.factory, self.result.profile, effort.examples, effort.steps, self.result.seed, tell
+        )
+        stage.scenarios, stage.actions = campaign.scenarios, campaign.actions
+        stage.observations = campaign.observations
+        self.count(campaign)
+        if campaign.failed is not None:
+            self.report(stage.name, campaign.failed)
+
+    def canary(self, stage: Stage) -> None:
+        """A loop with a planted fault must be found broken."""
+        from loopspec.conformance.mutants import mutated_impl
+        from loopspec.conformance.subjects.python import PythonSubject
+
+        outcome = run_scenario(
+            PythonSubject(mutated_impl("canary")), parse_scenario(CANARY_SCENARIO)
+        )
+        stage.scenarios, stage.actions = 1, outcome.actions
+        if outcome.findings:
+            stage.note = f"found at once by {outcome.findings[0].code}"
+        else:
+            stage.verdict = "inconclusive"
+            self.result.doubts.append("the canary survived: the judge did not see a planted fault")
+
+
+def quiet(_stage: str, _done: int, _planned: int) -> None:
+    """Say nothing."""
+
+
+def check_subject(
+    factory: SubjectFactory,
+    profile: str = "notes",
+    effort: str = "quick",
+    seed: int = 0,
+    examples: int | None = None,
+    say: Callable[[str, int, int], None] = quiet,
+) -> Result:
+    """Try everything of an effort on subjects of `factory`, and judge by `profile`.
+
+    `examples` replaces the effort's number of random runs; `say` is told stage, done and planned.
+    Raises KeyError for an unknown profile or effort.
+    """
+    PROFILES[profile]
+    planned = EFFORTS[effort]
+    if examples is not None:
+        planned = attrs.evolve(planned, examples=examples)
+    result = Result(profile, effort, seed)
+    subject = factory()
+    result.subject, result.version = subject.name, subject.version
+    check = _Check(factory, result, say)
+    began = time.perf_counter()
+    covers: list[Cover] = []
+
+    def cover(stage: Stage) -> None:
+        covers.append(cover_rows(profile=profile))
+        check.scenarios(stage, covers[0].scenarios)
+
+    corpus = [each.scenario for each in load_corpus() if each.scenario.profile == profile]
+    check.stage("corpus", lambda stage: check.scenarios(stage, corpus))
+    check.stage("cover", cover)
+    if planned.examples:
+        check.stage("random", lambda stage: check.random(stage, planned))
+    check.stage("canary", check.canary)
+    result.enabled = frozenset(result.cells) | (covers[0].cells if covers else frozenset())
+    result.seconds = time.perf_counter() - began
+    if not result.found:
+        doubt(result, covers[0] if covers else None)
+    return result
+
+
+def doubt(result: Result, cover: Cover | None) -> None:
+    """What keeps a run without findings from saying that the subject holds."""
+    if not any(stage.actions for stage in result.stages if stage.name != "canary"):
+        result.doubts.append("nothing was checked")
+    if cover is not None:
+        left = [
+            each.key for each in TABLE if each.key in cover.rows and not result.rows.get(each.key)
+        ]
+        if left:
+            result.doubts.append(f"rows never taken: {', '.join(left)}")
+    unmet = [each.code for each in PROPERTIES if not result.met.get(each.code)]
+    if unmet:
+        result.doubts.append(f"premises never met: {', '.join(unmet)}")

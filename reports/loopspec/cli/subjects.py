@@ -1,0 +1,46 @@
+"""Subjects and profiles by name, for the verbs that take one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loopspec.cli.exits import CouldNotRun
+
+if TYPE_CHECKING:
+    from loopspec.conformance.subjects.contract import SubjectFactory
+
+
+def known_profile(name: str) -> str:
+    """`name`, if it is a profile.
+
+    Raises:
+        CouldNotRun: there is no such profile.
+
+    """
+    from loopspec.model.policy import PROFILES
+
+    if name not in PROFILES:
+        sentence = f"expected a profile ({', '.join(PROFILES)}), got {name!r}"
+        raise CouldNotRun(sentence)
+    return name
+
+
+def python_factory(mutant: str | None, folder: Path | None = None) -> "SubjectFactory":
+    """A factory of the shipped loop, with one planted fault if `mutant` is given.
+
+    `folder` keeps the session logs. The faulty copy lives in memory; no file changes.
+
+    Raises:
+        CouldNotRun: there is no such mutant, or its edit no longer fits the loop.
+
+    """
+    from loopspec.conformance.subjects.python import PythonSubject
+
+    if mutant is None:
+        return lambda: PythonSubject(folder=folder)
+    from loopspec.conformance.mutants import MutantError, mutated_impl
+
+    try:
+        impl = mutated_impl(mutant)
+    except MutantError as error:
+        raise CouldNotRun(str(error)) from error
+    return lambda: PythonSubject(impl, folder=folder)
