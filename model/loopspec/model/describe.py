@@ -33,14 +33,18 @@ Known = dict[str, Message]
 def message_text(message: Message, known: Known | None = None) -> str:
     """The scenario text of a message: its id, its source unless user, its blocks unless default.
 
-    With `known`, the default blocks are written too where the bare id means another message; the
-    message is known from then on.
+    With `known`, a message that is known already is its bare id, and the blocks are written wherever
+    the bare id would mean another message; the message is known from then on.
     """
+    earlier = known.get(message.id) if known is not None else None
+    if earlier == message:
+        return message.id
+    if known is not None:
+        known.setdefault(message.id, message)
     parts = [message.id]
     if message.source != "user":
         parts.append(f"@{message.source}")
-    hidden = known is not None and known.setdefault(message.id, message) != message
-    if hidden or message.blocks != (Block("text", message.id),):
+    if earlier is not None or message.blocks != (Block("text", message.id),):
         parts.extend(
             quoted(block.text) if block.kind == "text" else f"{block.kind}:{quoted(block.text)}"
             for block in message.blocks

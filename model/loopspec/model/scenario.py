@@ -12,12 +12,12 @@ that are not about prompt assembly need not mention it.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import attrs
 
-from loopspec.model.describe import answer_text, call_text
+from loopspec.model.describe import Known, answer_text, call_text
 from loopspec.model.policy import PROFILES
 from loopspec.model.words import (
     CALLS,
@@ -96,10 +96,14 @@ class Line:
     window: Window = AT_REST
 
     def __str__(self) -> str:
-        """The scenario text of the line."""
+        """The scenario text of the line, where it stands alone."""
+        return self.text({})
+
+    def text(self, known: Known) -> str:
+        """The scenario text of the line behind lines that have introduced the `known` messages."""
         action = self.action
-        text = call_text(action) if isinstance(action, Call) else answer_text(action)
-        return f"{self.window}: {text}" if self.window.kind != "rest" else text
+        write = call_text(action, known) if isinstance(action, Call) else answer_text(action, known)
+        return f"{self.window}: {write}" if self.window.kind != "rest" else write
 
 
 @attrs.frozen
@@ -117,7 +121,12 @@ class Scenario:
     def __str__(self) -> str:
         """The text form, ending in a newline."""
         header = [f"profile {self.profile}"] + ([f"scope {self.scope}"] if self.scope else [])
-        return "\n".join(header + [str(line) for line in self.lines]) + "\n"
+        return "\n".join(header + self.texts()) + "\n"
+
+    def texts(self) -> list[str]:
+        """The text of each line."""
+        known: Known = {}
+        return [line.text(known) for line in self.lines]
 
 
 # --- Reading ------------------------------------------------------------------------------------
@@ -125,7 +134,7 @@ class Scenario:
 NAME = re.compile(r"[A-Za-z0-9._/-]+")
 TOKEN = re.compile(
     r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*")"""
-    r"""|(?P<block>[A-Za-z0-9._-]+):(?P<text>"(?:[^"\\]|\\.)*")"""
+    r"""|(?P<block>[A-Za-z0-9._/-]+):(?P<text>"(?:[^"\\]|\\.)*")"""
     r"""|(?P<source>@[A-Za-z0-9._/-]+)|(?P<word>[^\s"@]+))"""
 )
 WINDOW = re.compile(
@@ -148,7 +157,7 @@ class _Words:
         while position < len(text):
             match = TOKEN.match(text, position)
             if match is None or match.end() == position:
-                raise self.error("a word or a JSON string", text[position:])
+                raise self.error("a word or a JSON string", text[position:].strip())
             kind = match.lastgroup or ""
             if kind == "text":
                 self.tokens.append(("block", match["block"], self._string(match["text"])))
@@ -168,7 +177,9 @@ class _Words:
             raise self.error("text without lone surrogates", quoted)
         return value
 
-    def error(self, expected: str, came: str) -> ScenarioError:
+    def error(self, expected: str, came: str | None) -> ScenarioError:
+        if came is None:
+            return ScenarioError(f"{self.where}: expected {expected}, got the end of the line")
         shown = came if len(came) <= 60 else came[:57] + "..."
         return ScenarioError(f"{self.where}: expected {expected}, got {shown!r}")
 
@@ -177,7 +188,7 @@ class _Words:
 
     def word(self, expected: str, choices: Iterable[str] | None = None) -> str:
         if not self.tokens:
-            raise self.error(expected, "the end of the line")
+            raise self.error(expected, None)
         kind, text, _ = self.tokens[0]
         if kind != "word" or (choices is not None and text not in tuple(choices)):
             raise self.error(expected, text)
@@ -291,11 +302,15 @@ def _read_window(text: str, where: str) -> tuple[Window, str]:
 
 def _without_comment(text: str) -> str:
     """`text` up to a `#` that starts a comment: one at its start or behind white space."""
-    quote = False
+    quoted = escaped = False
     for index, char in enumerate(text):
-        if char == '"' and (index == 0 or text[index - 1] != "\\"):
-            quote = not quote
-        if char == "#" and not quote and (index == 0 or text[index - 1].isspace()):
+        if escaped:
+            escaped = False
+        elif quoted and char == "\\":
+            escaped = True
+        elif char == '"':
+            quoted = not quoted
+        elif char == "#" and not quoted and (index == 0 or text[index - 1].isspace()):
             return text[:index]
     return text
 
@@ -347,17 +362,20 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
 
 def scenario_json(scenario: Scenario) -> dict[str, object]:
     """The JSON twin of a scenario: the header, and each line as its text."""
-    lines = [str(line) for line in scenario.lines]
-    return {"profile": scenario.profile, "scope": scenario.scope, "lines": lines}
+    return {"profile": scenario.profile, "scope": scenario.scope, "lines": scenario.texts()}
 
 
 def scenario_from_json(data: Mapping[str, object], source: str = "scenario") -> Scenario:
     """Read the JSON twin; raises ScenarioError like `parse_scenario`."""
     lines = data.get("lines")
-    if not isinstance(lines, Sequence) or not all(isinstance(each, str) for each in lines):
+    if not isinstance(lines, list) or not all(isinstance(each, str) for each in lines):
         msg = f"{source}: expected 'lines' to be a list of strings, got {type(lines).__name__}"
         raise ScenarioError(msg)
-    header = f"profile {data.get('profile', 'notes')}\n"
+    header = [f"profile {data.get('profile', 'notes')}"]
     if data.get("scope"):
-        header += f"scope {data['scope']}\n"
-    return parse_scenario(header + "\n".join(lines), source)
+        header.append(f"scope {data['scope']}")
+    for each in (*header, *lines):
+        if "\n" in each:
+            shown = each.removeprefix("profile ").removeprefix("scope ")[:60]
+            raise ScenarioError(f"{source}: expected one line in each string, got {shown!r}")
+    return parse_scenario("\n".join([*header, *lines]), source)
