@@ -58,21 +58,21 @@ def test_p47__context_parked_then_a_follow_up__canonical_order() -> None:
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed X 1
           agent/inbox/claimed A 1
-          gate assemble 1 1
+          gate assemble 1.1
           followup returns
         = running  next-turn -  next-step -  at assemble
         > assemble: assembled
           gate pre-step 1.1 [X,A]
         = running  next-turn -  next-step -  at pre-step
         > pre-step: enter
-          step/start 1 1
+          step/start 1.1
           user/message X
           user/message A
-          gate provider 1 1
+          gate provider 1.1
         = running  next-turn -  next-step -  at provider
         > provider: done
-          assistant/message 1 1
-          step/end 1 1
+          assistant/message 1.1
+          step/end 1.1
           turn/end 1 completed
           agent/status idle
         = idle  next-turn -  next-step -
@@ -111,7 +111,7 @@ def test_p37__steer_before_and_after_the_abort__two_turns() -> None:
           turn/start 1
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed A 1
-          gate assemble 1 1
+          gate assemble 1.1
           followup returns
         = running  next-turn -  next-step -  at assemble
         > followup P
@@ -147,38 +147,38 @@ def test_p37__steer_before_and_after_the_abort__two_turns() -> None:
           agent/inbox/claimed S 2
           agent/inbox/claimed I 2
           agent/inbox/claimed P 2
-          gate assemble 2 1
+          gate assemble 2.1
         = running  next-turn T  next-step -  at assemble
         > assemble: assembled
           gate pre-step 2.1 [S,I,P]
         = running  next-turn T  next-step -  at pre-step
         > pre-step: enter
-          step/start 2 1
+          step/start 2.1
           user/message S
           user/message I
           user/message P
-          gate provider 2 1
+          gate provider 2.1
         = running  next-turn T  next-step -  at provider
         > provider: done
-          assistant/message 2 1
-          step/end 2 1
+          assistant/message 2.1
+          step/end 2.1
           turn/end 2 completed
           turn/start 3
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed T 3
-          gate assemble 3 1
+          gate assemble 3.1
         = running  next-turn -  next-step -  at assemble
         > assemble: assembled
           gate pre-step 3.1 [T]
         = running  next-turn -  next-step -  at pre-step
         > pre-step: enter
-          step/start 3 1
+          step/start 3.1
           user/message T
-          gate provider 3 1
+          gate provider 3.1
         = running  next-turn -  next-step -  at provider
         > provider: done
-          assistant/message 3 1
-          step/end 3 1
+          assistant/message 3.1
+          step/end 3.1
           turn/end 3 completed
           agent/status idle
         = idle  next-turn -  next-step -
@@ -208,7 +208,7 @@ def test_p57__removed_from_the_running_listener__empty_turn() -> None:
           agent/inbox/discarded A
           remove returns True
           turn/start 1
-          gate assemble 1 1
+          gate assemble 1.1
           followup returns
         = running  next-turn -  next-step -  at assemble
         > assemble: assembled
@@ -250,7 +250,7 @@ def test_p58__broad_cancel_from_the_inserted_listener__empty_turn() -> None:
           agent/status running (last)
           turn/start 1
           turn/start 1 (last)
-          gate assemble 1 1
+          gate assemble 1.1
           followup returns
         = running  next-turn -  next-step -  at assemble
         > assemble: assembled
@@ -298,7 +298,7 @@ def test_p59__nested_follow_up_from_the_inserted_listener__outer_first() -> None
           agent/inbox/spliced next-turn@0 -1 (last)
           agent/inbox/claimed A 1
           agent/inbox/claimed A 1 (last)
-          gate assemble 1 1
+          gate assemble 1.1
           followup returns
           agent/inbox/inserted A (last)
           followup returns
@@ -307,17 +307,17 @@ def test_p59__nested_follow_up_from_the_inserted_listener__outer_first() -> None
           gate pre-step 1.1 [A]
         = running  next-turn B  next-step -  at pre-step
         > pre-step: enter
-          step/start 1 1
-          step/start 1 1 (last)
+          step/start 1.1
+          step/start 1.1 (last)
           user/message A
           user/message A (last)
-          gate provider 1 1
+          gate provider 1.1
         = running  next-turn B  next-step -  at provider
         > provider: done
-          assistant/message 1 1
-          assistant/message 1 1 (last)
-          step/end 1 1
-          step/end 1 1 (last)
+          assistant/message 1.1
+          assistant/message 1.1 (last)
+          step/end 1.1
+          step/end 1.1 (last)
           turn/end 1 completed
           turn/end 1 completed (last)
           turn/start 2
@@ -326,7 +326,7 @@ def test_p59__nested_follow_up_from_the_inserted_listener__outer_first() -> None
           agent/inbox/spliced next-turn@0 -1 (last)
           agent/inbox/claimed B 2
           agent/inbox/claimed B 2 (last)
-          gate assemble 2 1
+          gate assemble 2.1
         = running  next-turn -  next-step -  at assemble
         """,
         everything=True,
@@ -358,7 +358,7 @@ def test_p22__cancel_from_a_claimed_listener__no_decision() -> None:
         > (inside) cancel user keep
           cancel returns
           agent/inbox/claimed A 1
-          gate assemble 1 1
+          gate assemble 1.1
           followup returns
         = running  next-turn -  next-step -  at assemble (aborted)
         > assemble: assembled
@@ -458,9 +458,9 @@ def test_p43__reject_at_step_two_with_one_queued__blocked() -> None:
         result,
         """
         > provider: owes
-          assistant/message 1 1
-          step/end 1 1
-          gate assemble 1 2
+          assistant/message 1.1
+          step/end 1.1
+          gate assemble 1.2
         = running  next-turn B  next-step -  at assemble
         > assemble: assembled
           gate pre-step 1.2 [-]
@@ -490,25 +490,25 @@ def test_p45__decision_enters_what_is_still_pending__delivered_twice() -> None:
         result,
         """
         > pre-step: enter A S
-          step/start 1 1
+          step/start 1.1
           user/message A
           user/message S
-          gate provider 1 1
+          gate provider 1.1
         = running  next-turn -  next-step S  at provider
         > provider: done
-          assistant/message 1 1
-          step/end 1 1
+          assistant/message 1.1
+          step/end 1.1
           agent/inbox/spliced next-step@0 -1
           agent/inbox/claimed S 1
-          gate assemble 1 2
+          gate assemble 1.2
         = running  next-turn -  next-step -  at assemble
         > assemble: assembled
           gate pre-step 1.2 [S]
         = running  next-turn -  next-step -  at pre-step
         > pre-step: enter
-          step/start 1 2
+          step/start 1.2
           user/message S
-          gate provider 1 2
+          gate provider 1.2
         = running  next-turn -  next-step -  at provider
         """,
     )
@@ -542,7 +542,7 @@ def test_s2__keep_cancel_in_the_insertion_of_a_queued_wake__due() -> None:
           turn/start 2
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed B 2
-          gate assemble 2 1
+          gate assemble 2.1
         = running  next-turn -  next-step -  at assemble
         """,
     )
@@ -563,8 +563,8 @@ def test_p3__follow_up_one_tick_after_turn_end__driven() -> None:
         result,
         """
         > provider: done
-          assistant/message 1 1
-          step/end 1 1
+          assistant/message 1.1
+          step/end 1.1
           turn/end 1 completed
         > followup B
           agent/inbox/spliced next-turn@0 +B
@@ -575,7 +575,7 @@ def test_p3__follow_up_one_tick_after_turn_end__driven() -> None:
           turn/start 2
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed B 2
-          gate assemble 2 1
+          gate assemble 2.1
         = running  next-turn -  next-step -  at assemble
         """,
     )
@@ -597,15 +597,15 @@ def test_p5__keep_cancel_in_the_turn_end_observer__next_turn_runs() -> None:
         result,
         """
         > provider: done
-          assistant/message 1 1
-          step/end 1 1
+          assistant/message 1.1
+          step/end 1.1
           turn/end 1 completed
         > (inside) cancel user keep
           cancel returns
           turn/start 2
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed B 2
-          gate assemble 2 1
+          gate assemble 2.1
         = running  next-turn -  next-step -  at assemble
         """,
     )
@@ -626,11 +626,11 @@ def test_p6__broad_cancel_with_pending_input_in_an_observer__aborts_all_the_same
         result,
         """
         > pre-step: enter
-          step/start 1 1
+          step/start 1.1
         > (inside) cancel user drop
           cancel raises append-refused
           user/message A
-          step/end 1 1
+          step/end 1.1
           turn/end 1 aborted user
           agent/status idle
         = idle  next-turn B  next-step -
@@ -652,11 +652,11 @@ def test_p8__broad_cancel_in_the_step_start_observer__no_request() -> None:
         result,
         """
         > pre-step: enter
-          step/start 1 1
+          step/start 1.1
         > (inside) cancel user drop
           cancel returns
           user/message A
-          step/end 1 1
+          step/end 1.1
           turn/end 1 aborted user
           agent/status idle
         = idle  next-turn -  next-step -
@@ -680,8 +680,8 @@ def test_p10__error_listener_sends_with_one_queued__both_parked() -> None:
         result,
         """
         > provider: error
-          step/end 1 1
-          agent/error 1 1 provider failed
+          step/end 1.1
+          agent/error 1.1 provider failed
         > (inside) followup C
           agent/inbox/spliced next-turn@1 +C
           agent/inbox/inserted C
@@ -727,7 +727,7 @@ def test_p14__discard_listener_sends_in_the_next_step_half__kept_and_driven() ->
           turn/start 2
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed C 2
-          gate assemble 2 1
+          gate assemble 2.1
         = running  next-turn -  next-step -  at assemble
         """,
     )
@@ -764,7 +764,7 @@ def test_p14b__discard_listener_sends_in_the_next_turn_half__kept_and_driven() -
           turn/start 2
           agent/inbox/spliced next-turn@0 -1
           agent/inbox/claimed C 2
-          gate assemble 2 1
+          gate assemble 2.1
         = running  next-turn -  next-step -  at assemble
         """,
     )

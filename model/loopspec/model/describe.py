@@ -33,8 +33,8 @@ Known = dict[str, Message]
 def message_text(message: Message, known: Known | None = None) -> str:
     """The scenario text of a message: its id, its source unless user, its blocks unless default.
 
-    With `known`, a message that is known already is its bare id, and the blocks are written wherever
-    the bare id would mean another message; the message is known from then on.
+    With `known`, a message that is known already is its bare id, and the blocks are written
+    wherever the bare id would mean another message; the message is known from then on.
     """
     earlier = known.get(message.id) if known is not None else None
     if earlier == message:
@@ -101,12 +101,12 @@ def observation_text(seen: Observation) -> str:
             return f"{seen.name} raises {seen.get('raised')}"
         value = seen.get("value")
         return f"{seen.name} returns" + ("" if value is None else f" {value_text(value) or '-'}")
-    if seen.name == "agent/inbox/spliced":
+    batch = seen.get("messages")
+    # What a subject says need not be well formed; then its values are shown as they came.
+    if seen.name == "agent/inbox/spliced" and isinstance(seen.get("inserted"), tuple):
         told = splice_text(seen)
-    elif seen.name == "pre-step":
-        batch = seen.get("messages")
-        assert isinstance(batch, tuple)
-        names = ",".join(value_text(each) for each in batch) or "-"
+    elif seen.name == "pre-step" and isinstance(batch, tuple):
+        names = ",".join(map(value_text, batch)) or "-"
         told = f"{seen.get('turn')}.{seen.get('step')} [{names}]"
     elif seen.get("step") is not None:
         error = seen.get("error")
