@@ -18,14 +18,47 @@ class Policy:
     goes_on_after: ways a turn may end after which the same driver opens the next turn (DR-08).
     after_keep_cancel: `advance` renews the wakes of a preserved queue once the aborted turn has
         closed; `park` leaves it parked until a later wake (Δ2, CN-11).
+    wakes: `marks` keeps a late wake with its message, so that none is lost (LB-02); `latch` keeps
+        one bit for each activity, set only under an abort or in maintenance (WL-01, WL-06, DR-11).
+    refused_clear: what a broad cancel does when its clear is refused, inside a record's listener:
+        `abort` all the same, or `throw` before the abort (A8, RE-03, LB-03).
+    clear: `pending` removes what was pending when the call began; `live` empties each list as it
+        stands when its turn comes (A11, RE-06, RE-07, LB-10).
+    cancel_hits: the activity that ran when the call `began`, or the one that runs when the
+        `clear` is done: it differs only when a discard listener starts a driver (A11).
+    truncation: max-tokens sticks to the `reason` only, or to the whole `outcome`, so that a reply
+        owed later is not asked for (A3, OF-03, LB-01).
+    disposal: `fact` lets nothing start once disposal began; `cause` looks at the winning cause
+        only, so that an earlier cancel lets new work run (A1, A2, WL-07, DI-07, LB-05, LB-06).
+    passes: a gate that nobody holds is passed `at once`, or with the `next tick` (LN-10).
     """
 
     goes_on_after: frozenset[str] = frozenset({"completed", "max-tokens"})
     after_keep_cancel: str = "advance"
+    wakes: str = "marks"
+    refused_clear: str = "abort"
+    clear: str = "pending"
+    cancel_hits: str = "began"
+    truncation: str = "reason"
+    disposal: str = "fact"
+    passes: str = "at once"
 
 
 NOTES: Final = Policy()
 """The strict reading of both design notes."""
+
+DSH_0_1: Final = attrs.evolve(
+    NOTES,
+    after_keep_cancel="park",
+    wakes="latch",
+    refused_clear="throw",
+    clear="live",
+    cancel_hits="clear",
+    truncation="outcome",
+    disposal="cause",
+    passes="next tick",
+)
+"""The npm release 0.1.0-rc.8, as a list of differences from `notes`."""
 
 CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
     {
@@ -34,14 +67,35 @@ CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
             frozenset({"completed", "max-tokens", "blocked"}),
         ),
         "after_keep_cancel": ("advance", "park"),
+        "wakes": ("marks", "latch"),
+        "refused_clear": ("abort", "throw"),
+        "clear": ("pending", "live"),
+        "cancel_hits": ("began", "clear"),
+        "truncation": ("reason", "outcome"),
+        "disposal": ("fact", "cause"),
+        "passes": ("at once", "next tick"),
     }
 )
 """For each field its values, the one of profile `notes` first."""
 
+DEVIATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "after_keep_cancel": ("Δ2",),
+        "wakes": ("A4", "A9", "LB-02"),
+        "refused_clear": ("A8", "LB-03"),
+        "clear": ("A11", "LB-10"),
+        "cancel_hits": ("A11",),
+        "truncation": ("A3", "LB-01"),
+        "disposal": ("A1", "A2", "LB-05", "LB-06"),
+    }
+)
+"""The registered deviations that each field answers."""
+
 PROFILES: Final[Mapping[str, Policy]] = MappingProxyType(
     {
         "notes": NOTES,
-        "notes-park": Policy(after_keep_cancel="park"),
+        "notes-park": attrs.evolve(NOTES, after_keep_cancel="park"),
+        "dsh-0.1": DSH_0_1,
     }
 )
 """`notes` is the strict reading of both design notes; `notes-park` differs in one value (Δ2)."""

@@ -106,6 +106,12 @@ class Clear(NamedTuple):
     frame: str = "clear list"
 
 
+class Unlatch(NamedTuple):
+    """Forget a latched wake."""
+
+    frame: str = "unlatch"
+
+
 class Abort(NamedTuple):
     """Abort the signal of the running driver with a cause."""
 
@@ -123,8 +129,12 @@ class EndCall(NamedTuple):
 
 
 class Wake(NamedTuple):
-    """A waking message was inserted: start a driver if there is none."""
+    """A waking message was inserted: start a driver if there is none.
 
+    `late` was judged when the call was made: no driver that will look again can see it.
+    """
+
+    late: bool = False
     frame: str = "wake"
 
 
@@ -148,16 +158,29 @@ class Claim(NamedTuple):
 
 
 class Arrive(NamedTuple):
-    """Arrive at a gate."""
+    """Arrive at a gate, which `key` tells apart from others of its kind."""
 
     gate: str
+    key: str = ""
     frame: str = "arrive"
+
+    @property
+    def label(self) -> str:
+        """The name of the open gate."""
+        return f"{self.gate} {self.key}" if self.key else self.gate
+
+
+class OpenGate(NamedTuple):
+    """A gate opens; whoever answers it runs beside the driver."""
+
+    label: str
+    frame: str = "open gate"
 
 
 class Suspend(NamedTuple):
-    """Await: cut the stack, with a gate or, when `gate` is None, for one tick."""
+    """Await: cut the stack until a gate was answered or, when `gate` is empty, for one tick."""
 
-    gate: str | None
+    gate: str = ""
     frame: str = "suspend"
 
 
@@ -184,16 +207,68 @@ class EnterStep(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Call the provider."""
+    """Make a request: the hook first, then the provider."""
 
     frame: str = "request"
+
+
+class Requested(NamedTuple):
+    """The request hook has answered."""
+
+    choice: str
+    frame: str = "requested"
 
 
 class Replied(NamedTuple):
     """The provider has answered."""
 
     choice: str
+    calls: tuple[str, ...] = ()
     frame: str = "replied"
+
+
+class Recovered(NamedTuple):
+    """The recovery hook has answered for a failed attempt."""
+
+    choice: str
+    frame: str = "recovered"
+
+
+class Tools(NamedTuple):
+    """Run the tool calls that are left, in the order in which the provider asked."""
+
+    calls: tuple[str, ...]
+    together: bool = False
+    frame: str = "tools"
+
+
+class Commit(NamedTuple):
+    """Commit the results of calls that run side by side, in the provider's order."""
+
+    calls: tuple[str, ...]
+    frame: str = "commit"
+
+
+class ToolDone(NamedTuple):
+    """A tool has answered, perhaps with contexts."""
+
+    call: str
+    choice: str
+    contexts: tuple[Message, ...] = ()
+    frame: str = "tool done"
+
+
+class Context(NamedTuple):
+    """A context that a tool returned joins next-step."""
+
+    message: Message
+    frame: str = "context"
+
+
+class AfterTools(NamedTuple):
+    """All results of the batch are durable."""
+
+    frame: str = "after tools"
 
 
 class CloseStep(NamedTuple):
@@ -206,6 +281,13 @@ class AfterStep(NamedTuple):
     """Decide at the step's end whether the turn goes on."""
 
     frame: str = "after step"
+
+
+class Stopping(NamedTuple):
+    """The turn-stopping hook has answered."""
+
+    choice: str
+    frame: str = "stopping"
 
 
 class CloseTurn(NamedTuple):
@@ -228,9 +310,34 @@ class GoIdle(NamedTuple):
 
 
 class AfterIdle(NamedTuple):
-    """Look, in the same tick as the idle status, whether anything is due."""
+    """Look, in the same tick as the idle status, whether anything is due.
 
+    `latched` was read when the activity ended; it is judged now.
+    """
+
+    latched: bool = False
     frame: str = "after idle"
+
+
+class Converged(NamedTuple):
+    """Nothing runs: whoever waited is told."""
+
+    frame: str = "converged"
+
+
+class MaintenanceDone(NamedTuple):
+    """The maintenance task has settled."""
+
+    choice: str
+    frame: str = "maintenance done"
+
+
+class Settle(NamedTuple):
+    """Settle something that a call began."""
+
+    call: str
+    error: str | None = None
+    frame: str = "settle"
 
 
 class EndDriver(NamedTuple):
@@ -245,6 +352,7 @@ Frame: TypeAlias = (
     | Splice
     | Change
     | Clear
+    | Unlatch
     | Abort
     | EndCall
     | Wake
@@ -252,23 +360,39 @@ Frame: TypeAlias = (
     | OpenTurn
     | Claim
     | Arrive
+    | OpenGate
     | Suspend
     | Assembled
     | Decided
     | EnterStep
     | Request
+    | Requested
     | Replied
+    | Recovered
+    | Tools
+    | Commit
+    | ToolDone
+    | Context
+    | AfterTools
     | CloseStep
     | AfterStep
+    | Stopping
     | CloseTurn
     | AfterTurn
     | GoIdle
     | AfterIdle
+    | Converged
+    | MaintenanceDone
+    | Settle
     | EndDriver
 )
 
 HANDLERS: Final = frozenset({"end call", "close step", "close turn"})
 """Failure is unwinding to the next of these frames, so that boundaries balance by construction."""
+
+
+HELD: Final = frozenset({"assemble", "pre-step", "provider", "tool", "maintenance"})
+"""The gates that the environment answers unless a scenario says otherwise."""
 
 
 @attrs.frozen(slots=False)
@@ -283,9 +407,18 @@ class Session:
     listeners: tuple[str, ...] = LISTENERS
     next_turn: tuple[Item, ...] = ()
     next_step: tuple[Item, ...] = ()
+    held: frozenset[str] = HELD
+    """The gates that the environment answers; at the others nobody objects."""
     running: bool = False
+    maintenance: bool = False
     cause: str | None = None
-    """The first cause of the abort of the running driver's signal; None: not aborted (CN-05)."""
+    """The first cause of the abort of the activity's signal; None: not aborted (CN-05)."""
+    latch: bool = False
+    """Under the policy `latch`: a wake came that the activity will not see (WL-01)."""
+    waiters: int = 0
+    """How many calls wait for idle."""
+    disposal: str = ""
+    """Empty, begun or done."""
     looked: bool = False
     """The driver has looked for the last time: only a due wake can be seen from here on."""
     turn: Turn = NO_TURN
@@ -301,11 +434,19 @@ class Session:
     """The last step owes a reply."""
     ending: Ending | None = None
     """How the turn ends, once that is known; kept while idle with messages pending."""
+    concluded: bool = False
+    """A tool of this step has concluded the turn (TC-09, TC-10)."""
+    streamed: bool = False
+    """The attempt has streamed visible text (ST-12)."""
+    finished: tuple[ToolDone, ...] = ()
+    """Answers of tools that run side by side, until their results are committed in order."""
     clear_refused: bool = False
     """A broad cancel of this activity could not clear the lists (A8)."""
     stack: tuple[Frame, ...] = ()
     task: tuple[Frame, ...] = ()
     gates: tuple[str, ...] = ()
+    awaited: str = ""
+    """The gate that the task awaits; empty when it awaits one tick."""
 
     def but(self, **changes: object) -> "Session":
         """The session with some fields changed; as `attrs.evolve`, in a fifth of its time."""
@@ -318,8 +459,13 @@ class Session:
         return self.but(stack=frames + self.stack)
 
     @property
+    def active(self) -> bool:
+        """Whether an activity has a signal: a driver or a maintenance task."""
+        return self.running or self.maintenance
+
+    @property
     def aborted(self) -> bool:
-        """Whether the signal of the running driver is aborted."""
+        """Whether the signal of the activity is aborted."""
         return self.cause is not None
 
     @property
@@ -355,12 +501,12 @@ class Session:
     @property
     def ready(self) -> bool:
         """Whether the task resumes on the next tick."""
-        return not self.stack and bool(self.task) and not self.gates
+        return not self.stack and bool(self.task) and self.awaited not in self.gates
 
     @property
     def quiescent(self) -> bool:
         """Whether nothing happens until somebody calls or answers a gate."""
-        return not self.stack and (not self.task or bool(self.gates))
+        return not self.stack and (not self.task or self.awaited in self.gates)
 
     @property
     def depth(self) -> int:
@@ -380,11 +526,13 @@ def find(session: Session, message_id: str) -> tuple[str, int] | None:
 def parked_reason(session: Session) -> str | None:
     """Why an idle session's pending messages do not run; None when nothing is parked.
 
-    The reasons of profile `notes`: stopped, aborted, canceled, quiet, blocked, error, empty.
-    Each is released by any wake.
+    The reasons of profile `notes`: stopped, aborted, canceled, quiet, blocked, error, empty, each
+    released by any wake; and disposed, released by a resume and then a wake.
     """
-    if session.running or not session.pending:
+    if session.active or not session.pending:
         return None
+    if session.disposal:
+        return "disposed"
     if session.clear_refused:
         return "canceled"
     kind = session.ending.kind if session.ending else "quiet"
@@ -440,7 +588,7 @@ def canonical(session: Session) -> tuple[Session, dict[str, str]]:
     names: dict[str, str] = {}
     newest = int(session.turn)
     changes: dict[str, object] = {"turn": NO_TURN}
-    for field in ("next_step", "next_turn", "batch", "stack", "task"):
+    for field in ("next_step", "next_turn", "batch", "finished", "stack", "task"):
         value = getattr(session, field)
         if value:
             changes[field] = renamed(value, names, newest)

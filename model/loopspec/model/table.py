@@ -5,15 +5,27 @@ enabled returns a refusal that says why and changes nothing; `move` runs the hea
 is due and is deterministic.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import attrs
 
-from loopspec.model import table_driver, table_inbox
-from loopspec.model.rows import Row, always, row
-from loopspec.model.session import Assembled, Decided, Frame, Replied, Session, Tell
+from loopspec.model import table_driver, table_inbox, table_life, table_step
+from loopspec.model.rows import Row, row
+from loopspec.model.session import (
+    Assembled,
+    Decided,
+    Frame,
+    MaintenanceDone,
+    Recovered,
+    Replied,
+    Requested,
+    Session,
+    Stopping,
+    Tell,
+    ToolDone,
+)
 from loopspec.model.words import (
     CALLS,
     CAUSES,
@@ -38,44 +50,68 @@ class Refusal:
 # --- Answers ------------------------------------------------------------------------------------
 
 
-def is_for_assemble(session: Session, answer: Answer) -> bool:
-    """The gate is assemble."""
-    return answer.gate == "assemble"
+def is_for(gate: str) -> Callable[[Session, Answer], bool]:
+    """The guard of answers at one kind of gate."""
+
+    def guard(session: Session, answer: Answer) -> bool:
+        return answer.gate == gate
+
+    guard.__doc__ = f"The gate is {gate}."
+    return guard
 
 
-def is_for_pre_step(session: Session, answer: Answer) -> bool:
-    """The gate is pre-step."""
-    return answer.gate == "pre-step"
+def label_of(session: Session, answer: Answer) -> str:
+    """The name of the open gate that an answer goes to; the oldest where it does not say."""
+    if answer.gate != "tool":
+        return answer.gate
+    if answer.names:
+        return f"tool {answer.names[0]}"
+    return next((gate for gate in session.gates if gate.startswith("tool ")), "tool")
 
 
-def answered(session: Session, answer: Answer, frame: Frame) -> Session:
-    """The gate closes; the driver resumes with the answer on the next tick."""
-    gates = tuple(gate for gate in session.gates if gate != answer.gate)
-    return session.but(gates=gates, task=(frame, *session.task))
+def answered(session: Session, answer: Answer) -> Session:
+    """The gate closes; whoever awaits it resumes on the next tick."""
+    label = label_of(session, answer)
+    return session.but(gates=tuple(gate for gate in session.gates if gate != label))
 
 
-def answer_assemble(session: Session, answer: Answer) -> Session:
-    """The gate closes; the driver resumes with the answer on the next tick."""
-    return answered(session, answer, Assembled(answer.choice))
+def resuming(frame: Callable[[Answer], Frame]) -> Callable[[Session, Answer], Session]:
+    """The effect that hands an answer to the task as a frame."""
+
+    def effect(session: Session, answer: Answer) -> Session:
+        after = answered(session, answer)
+        return after.but(task=(frame(answer), *after.task))
+
+    effect.__doc__ = "The gate closes; the driver resumes with the answer on the next tick."
+    return effect
 
 
-def answer_pre_step(session: Session, answer: Answer) -> Session:
-    """The gate closes; the driver resumes with the decision on the next tick."""
-    return answered(session, answer, Decided(answer.choice, answer.messages))
+def finish_tool(session: Session, answer: Answer) -> Session:
+    """The gate closes; the answer is kept until its turn to be committed comes."""
+    call = label_of(session, answer).partition(" ")[2]
+    done = ToolDone(call, answer.choice, answer.messages or ())
+    return answered(session, answer).but(finished=(*session.finished, done))
 
 
-def answer_provider(session: Session, answer: Answer) -> Session:
-    """The gate closes; the driver resumes with the reply on the next tick."""
-    return answered(session, answer, Replied(answer.choice))
+def handed(gate: str, rules: str, frame: Callable[[Answer], Frame]) -> Row:
+    """The row of answers that the task resumes with."""
+    return row("answer", f"at {gate}", rules, is_for(gate), resuming(frame))
 
 
 ANSWERS: Final = (
-    row("answer", "at assemble", "PS-03", is_for_assemble, answer_assemble),
-    row("answer", "at pre-step", "PS-01", is_for_pre_step, answer_pre_step),
-    row("answer", "at the provider", "CN-13", always, answer_provider),
+    handed("assemble", "PS-03", lambda answer: Assembled(answer.choice)),
+    handed("pre-step", "PS-01", lambda answer: Decided(answer.choice, answer.messages)),
+    handed("request", "ST-07", lambda answer: Requested(answer.choice)),
+    handed("provider", "CN-13", lambda answer: Replied(answer.choice, answer.names)),
+    handed("request-error", "ST-16", lambda answer: Recovered(answer.choice)),
+    row("answer", "at tool", "TC-01", is_for("tool"), finish_tool),
+    handed("turn-stopping", "TS-03", lambda answer: Stopping(answer.choice)),
+    handed("maintenance", "MN-02", lambda answer: MaintenanceDone(answer.choice)),
 )
 
-TABLE: Final[tuple[Row, ...]] = table_inbox.ROWS + ANSWERS + table_driver.ROWS
+TABLE: Final[tuple[Row, ...]] = (
+    table_inbox.ROWS + table_life.ROWS + ANSWERS + table_driver.ROWS + table_step.ROWS
+)
 
 
 def by_owner(rows: tuple[Row, ...]) -> Mapping[str, tuple[Row, ...]]:
@@ -187,7 +223,7 @@ def needs_an_open_gate(session: Session, answer: Answer) -> Refusal | None:
     if answer.choice not in GATES.get(answer.gate, ()):
         choices = ", ".join(GATES.get(answer.gate, ())) or f"none; gates are {', '.join(GATES)}"
         return Refusal("UNKNOWN_ANSWER", f"{answer.gate}: {answer.choice} is not among {choices}")
-    if answer.gate not in session.gates:
+    if label_of(session, answer) not in session.gates:
         open_gates = ", ".join(session.gates) or "none"
         return Refusal("GATE_CLOSED", f"the gate {answer.gate} is not open; open: {open_gates}")
     if session.stack:

@@ -11,45 +11,44 @@ After `turn/end` the driver looks once more: it goes on, or goes idle one tick l
 tick as the idle status, a message that is due starts a new driver (LB-02).
 """
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 
-from loopspec.model.rows import always, fail, nothing, row
+from loopspec.model.rows import Row, always, fail, nothing, row
 from loopspec.model.session import (
     DUE,
     QUIET,
     WAKING,
     AfterIdle,
-    AfterStep,
     AfterTurn,
     Arrive,
     Assembled,
     Claim,
-    CloseStep,
     CloseTurn,
+    Converged,
     Decided,
     EndDriver,
     Ending,
     EnterStep,
+    Frame,
     GoIdle,
     Listening,
+    OpenGate,
     OpenTurn,
-    Replied,
-    Request,
+    Recovered,
+    Requested,
     Session,
+    Settle,
     Splice,
     Start,
+    Stopping,
     Suspend,
     Tell,
     Turn,
 )
-from loopspec.model.table_inbox import (
-    loop_is_idle,
-    signal_is_aborted,
-    start_driver,
-    tell_event,
-    told,
-)
-from loopspec.model.words import ERROR_TEXTS, NEXT_STEP, NEXT_TURN, Message, Observation
+from loopspec.model.table_inbox import disposal_began, signal_is_aborted, tell_event, told
+from loopspec.model.words import ERROR_TEXTS, NEXT_STEP, NEXT_TURN, Message, Observation, Value
 
 ABORTED: Final = Ending("aborted")
 
@@ -59,7 +58,7 @@ def abort_turn(session: Session, _: object) -> Session:
     return fail(session, ABORTED)
 
 
-def tell_record(session: Session, name: str, *values: Message | str | int | None) -> Tell:
+def tell_record(session: Session, name: str, *values: Value) -> Tell:
     """A durable record on its way to each listener."""
     return Tell("record", name, values, session.listeners)
 
@@ -70,7 +69,9 @@ def tell_record(session: Session, name: str, *values: Message | str | int | None
 def start(session: Session, _: Start) -> Session:
     """Status running, with a fresh signal; every due becomes waking; then open a turn, go idle."""
     paid = session.with_marks((DUE,), WAKING)
-    fresh = paid.but(running=True, cause=None, looked=False, ending=None, clear_refused=False)
+    fresh = paid.but(
+        running=True, cause=None, latch=False, looked=False, ending=None, clear_refused=False
+    )
     status = tell_event(session, "agent/status", "running")
     return fresh.go(status, OpenTurn(), GoIdle(), EndDriver())
 
@@ -104,6 +105,7 @@ def claim(session: Session, frame: Claim) -> Session:
 OPENINGS: Final = (
     row("start", "a driver", "DR-03 DR-06 DR-07", always, start),
     told("agent/status", "DR-01 DR-02 DR-12"),
+    row("open turn", "once disposal began", "DI-09 DI-07", disposal_began, open_no_turn),
     row("open turn", "when already aborted", "TB-02 CN-09", signal_is_aborted, open_no_turn),
     row("open turn", "with the next number", "CL-07 DR-04 TB-01", always, open_turn),
     told("turn/start", "TB-01 CL-07"),
@@ -111,11 +113,6 @@ OPENINGS: Final = (
 )
 
 # --- Gates and awaits ---------------------------------------------------------------------------
-
-
-def suspend_at(session: Session, frame: Arrive) -> Session:
-    """The hook runs up to its await; then the driver is suspended at the gate."""
-    return session.go(Listening("gate", frame.gate), Suspend(frame.gate))
 
 
 def see_assemble(session: Session, _: Arrive) -> Observation:
@@ -129,61 +126,104 @@ def see_pre_step(session: Session, _: Arrive) -> Observation:
     return Observation("gate", "pre-step", data)
 
 
-def see_provider(session: Session, _: Arrive) -> Observation:
-    """Turn and step of the request."""
-    return Observation("gate", "provider", (("turn", session.turn), ("step", session.step)))
+def see_open_step(session: Session, frame: Arrive) -> Observation:
+    """Turn and open step."""
+    return Observation("gate", frame.gate, (("turn", session.turn), ("step", session.step)))
 
 
-def arrives_at_assemble(session: Session, frame: Arrive) -> bool:
-    """The gate is assemble."""
-    return frame.gate == "assemble"
+def see_turn(session: Session, _: Arrive) -> Observation:
+    """The turn."""
+    return Observation("gate", "turn-stopping", (("turn", session.turn),))
 
 
-def arrives_at_pre_step(session: Session, frame: Arrive) -> bool:
-    """The gate is pre-step."""
-    return frame.gate == "pre-step"
+def see_maintenance(session: Session, _: Arrive) -> Observation:
+    """Nothing but that it runs."""
+    return Observation("gate", "maintenance")
+
+
+def see_tool(session: Session, frame: OpenGate) -> Observation:
+    """Turn, step and call."""
+    call = frame.label.partition(" ")[2]
+    data = (("turn", session.turn), ("step", session.step), ("call", call))
+    return Observation("gate", "tool", data)
+
+
+def arrives_at(gate: str) -> Callable[[Session, Arrive], bool]:
+    """The guard of a held gate."""
+
+    def guard(session: Session, frame: Arrive) -> bool:
+        return frame.gate == gate and gate in session.held
+
+    guard.__doc__ = f"The gate is {gate}, and somebody holds it."
+    return guard
+
+
+def suspend_at(session: Session, frame: Arrive) -> Session:
+    """The gate opens and its hook runs up to its await; then the driver is suspended there."""
+    opened = session.but(gates=(*session.gates, frame.label))
+    return opened.go(Listening("gate", frame.gate), Suspend(frame.label))
+
+
+def open_beside(session: Session, frame: OpenGate) -> Session:
+    """The gate opens and its body runs up to its await; the driver goes on."""
+    return session.but(gates=(*session.gates, frame.label)).go(Listening("gate", "tool"))
+
+
+UNOPPOSED: Final[Mapping[str, Frame]] = MappingProxyType(
+    {
+        "assemble": Assembled("assembled"),
+        "pre-step": Decided("enter", None),
+        "request": Requested("go"),
+        "request-error": Recovered("give-up"),
+        "turn-stopping": Stopping("nothing"),
+    }
+)
+"""What follows a gate at which nobody objects."""
+
+
+def passes_at_once(session: Session, _: Arrive) -> bool:
+    """By policy a gate that nobody holds is passed at once."""
+    return session.policy.passes == "at once"
+
+
+def pass_gate(session: Session, frame: Arrive) -> Session:
+    """Nobody objects; go on."""
+    return session.go(UNOPPOSED[frame.gate])
+
+
+def pass_later(session: Session, frame: Arrive) -> Session:
+    """Nobody objects; one tick; go on."""
+    return session.go(Suspend(), UNOPPOSED[frame.gate])
 
 
 def cut(session: Session, frame: Suspend) -> Session:
     """The driver's frames wait as the task; the caller's rest goes on."""
     behind = next(i for i, due in enumerate(session.stack) if due.frame == "end driver") + 1
-    gates = (frame.gate,) if frame.gate else ()
-    return session.but(stack=session.stack[behind:], task=session.stack[:behind], gates=gates)
+    stack, task = session.stack[behind:], session.stack[:behind]
+    return session.but(stack=stack, task=task, awaited=frame.gate)
 
 
 def resume(session: Session, _: None) -> Session:
     """The task's frames run."""
-    return session.but(stack=session.task, task=())
+    return session.but(stack=session.task, task=(), awaited="")
+
+
+def arrival(gate: str, rules: str, sees: Callable[[Session, Arrive], Observation]) -> Row:
+    """The row that arrives at one kind of gate."""
+    return row("arrive", f"at {gate}", rules, arrives_at(gate), suspend_at, f"gate {gate}", sees)
 
 
 AWAITS: Final = (
-    row(
-        "arrive",
-        "at assemble",
-        "PS-03 CL-08",
-        arrives_at_assemble,
-        suspend_at,
-        "gate assemble",
-        see_assemble,
-    ),
-    row(
-        "arrive",
-        "at pre-step",
-        "PS-01 PS-02 PS-20",
-        arrives_at_pre_step,
-        suspend_at,
-        "gate pre-step",
-        see_pre_step,
-    ),
-    row(
-        "arrive",
-        "at the provider",
-        "ST-01 ST-06",
-        always,
-        suspend_at,
-        "gate provider",
-        see_provider,
-    ),
+    arrival("assemble", "PS-03 CL-08", see_assemble),
+    arrival("pre-step", "PS-01 PS-02 PS-20", see_pre_step),
+    arrival("request", "ST-07", see_open_step),
+    arrival("provider", "ST-01 ST-06", see_open_step),
+    arrival("request-error", "ST-16 ST-19", see_open_step),
+    arrival("turn-stopping", "TS-01 TS-05", see_turn),
+    arrival("maintenance", "MN-02", see_maintenance),
+    row("arrive", "where nobody objects", "PS-04 ST-16", passes_at_once, pass_gate),
+    row("arrive", "where nobody objects, a tick later", "LN-10", always, pass_later),
+    row("open gate", "of a tool", "TC-01", always, open_beside, "gate tool", see_tool),
     row("suspend", "the driver", "LN-10 CN-13", always, cut),
     row("event loop", "resumes the driver", "LN-10", always, resume),
 )
@@ -275,110 +315,6 @@ DECISIONS: Final = (
     row("decided", "to enter", "PS-04 PS-05 PS-12 PS-20", always, enter),
 )
 
-# --- Step ---------------------------------------------------------------------------------------
-
-
-def enter_step(session: Session, frame: EnterStep) -> Session:
-    """Record step/start, then user/message each; request; close the step; decide what follows."""
-    number = session.step + 1
-    return session.but(step=number, batch=()).go(
-        tell_record(session, "step/start", session.turn, number),
-        *(tell_record(session, "user/message", message) for message in frame.messages),
-        Request(),
-        CloseStep(),
-        AfterStep(),
-    )
-
-
-def request(session: Session, _: Request) -> Session:
-    """Call the provider."""
-    return session.go(Arrive("provider"))
-
-
-def provider_failed(session: Session, frame: Replied) -> bool:
-    """The provider failed, or cut its answer without an abort."""
-    return frame.choice in ("error", "cut")
-
-
-def fail_step(session: Session, _: Replied) -> Session:
-    """Unwind with that error."""
-    return fail(session, Ending("error", ERROR_TEXTS["provider"]))
-
-
-def tell_reply(session: Session, outcome: str | None, owes: bool) -> Session:
-    """Record assistant/message and fold the outcome: once max-tokens, always (OF-02)."""
-    kept = "max-tokens" if session.outcome == "max-tokens" else outcome
-    record = tell_record(session, "assistant/message", session.turn, session.step)
-    return session.but(outcome=kept, owes=owes).go(record)
-
-
-def was_truncated(session: Session, frame: Replied) -> bool:
-    """The answer was cut by the output limit."""
-    return frame.choice == "max-tokens"
-
-
-def reply_truncated(session: Session, _: Replied) -> Session:
-    """Record assistant/message; the outcome is max-tokens; no reply is owed."""
-    return tell_reply(session, "max-tokens", owes=False)
-
-
-def owes_a_reply(session: Session, frame: Replied) -> bool:
-    """The step owes a reply."""
-    return frame.choice == "owes"
-
-
-def reply_owing(session: Session, _: Replied) -> Session:
-    """Record assistant/message; no outcome unless it is max-tokens; a reply is owed."""
-    return tell_reply(session, None, owes=True)
-
-
-def reply_done(session: Session, _: Replied) -> Session:
-    """Record assistant/message; the outcome is completed unless it is max-tokens."""
-    return tell_reply(session, "completed", owes=False)
-
-
-def close_step(session: Session, _: CloseStep) -> Session:
-    """Record step/end."""
-    return session.go(tell_record(session, "step/end", session.turn, session.step))
-
-
-def has_failed(session: Session, _: object) -> bool:
-    """The ending of the turn is decided."""
-    return session.ending is not None
-
-
-def goes_on(session: Session, _: AfterStep) -> bool:
-    """A reply is owed or next-step has input."""
-    return session.owes or bool(session.next_step)
-
-
-def continue_turn(session: Session, _: AfterStep) -> Session:
-    """Claim for a continuation."""
-    return session.go(Claim(False))
-
-
-STEPS: Final = (
-    row("enter step", "", "ST-01 ST-02 CL-13", always, enter_step),
-    told("step/start", "ST-01 ST-03"),
-    told("user/message", "ST-01 IN-07"),
-    row("request", "under an aborted signal", "ST-02 ST-03", signal_is_aborted, abort_turn),
-    row("request", "the provider", "ST-01", always, request),
-    row("replied", "under an aborted signal", "TB-08 CN-13", signal_is_aborted, abort_turn),
-    row("replied", "with a failure", "TB-09", provider_failed, fail_step),
-    row("replied", "up to the output limit", "TB-06", was_truncated, reply_truncated),
-    row("replied", "owing a reply", "OF-01 TC-08", owes_a_reply, reply_owing),
-    row("replied", "to the end", "TB-05", always, reply_done),
-    told("assistant/message", "ST-01 CN-17"),
-    row("close step", "", "ST-01 ST-05 TB-18", always, close_step),
-    told("step/end", "ST-05 TB-18"),
-    row(
-        "after step", "under an aborted signal", "TB-08 TB-13 CN-17", signal_is_aborted, abort_turn
-    ),
-    row("after step", "that failed", "TB-18", has_failed, nothing),
-    row("after step", "with more to do", "CL-01 RT-05 RT-08 OF-06", goes_on, continue_turn),
-    row("after step", "with nothing more to do", "TB-05 TB-06 PS-21", always, end_with_outcome),
-)
-
 # --- Close, look again, go idle -----------------------------------------------------------------
 
 
@@ -408,41 +344,52 @@ def close_turn(session: Session, _: CloseTurn) -> Session:
 def driver_goes_on(session: Session, _: AfterTurn) -> bool:
     """The turn ended on the ordinary path and something is pending."""
     assert session.ending is not None
-    return session.ending.kind in session.policy.goes_on_after and bool(session.pending)
+    goes_on = session.ending.kind in session.policy.goes_on_after
+    return goes_on and bool(session.pending) and not disposal_began(session, None)
 
 
 def roll(session: Session, _: AfterTurn) -> Session:
-    """A fresh signal; open the next turn."""
-    return session.but(cause=None).go(OpenTurn())
+    """A fresh signal; nothing is latched; open the next turn."""
+    return session.but(cause=None, latch=False).go(OpenTurn())
 
 
 def wakes_are_renewed(session: Session, _: AfterTurn) -> bool:
     """The turn was aborted, a waking message is pending, and the policy advances."""
     assert session.ending is not None
-    aborted = session.ending.kind == "aborted"
+    aborted = session.ending.kind == "aborted" and not disposal_began(session, None)
     waking = any(item.mark != QUIET for item in session.pending)
     return aborted and waking and session.policy.after_keep_cancel == "advance"
 
 
 def renew(session: Session, _: AfterTurn) -> Session:
     """Every waking message becomes due; one tick; go idle."""
-    return session.with_marks((WAKING,), DUE).but(looked=True).go(Suspend(None))
+    return session.with_marks((WAKING,), DUE).but(looked=True).go(Suspend())
 
 
 def stop(session: Session, _: AfterTurn) -> Session:
     """One tick; go idle."""
-    return session.but(looked=True).go(Suspend(None))
+    return session.but(looked=True).go(Suspend())
 
 
 def go_idle(session: Session, _: GoIdle) -> Session:
-    """Status idle; then look whether anything is due."""
-    idle = session.but(running=False, cause=None, looked=False, step=0, outcome=None, owes=False)
-    return idle.go(tell_event(session, "agent/status", "idle"), AfterIdle())
+    """Status idle; then look whether anything is due; then tell whoever waits."""
+    idle = session.but(
+        running=False, cause=None, latch=False, looked=False, step=0, outcome=None, owes=False
+    )
+    status = tell_event(session, "agent/status", "idle")
+    return idle.go(status, AfterIdle(session.latch), Converged())
 
 
-def something_is_due(session: Session, _: AfterIdle) -> bool:
-    """Still idle, and something is due."""
-    return not session.running and any(item.mark == DUE for item in session.pending)
+def something_is_due(session: Session, frame: AfterIdle) -> bool:
+    """Nothing runs, something is due, and disposal has not begun."""
+    due = any(item.mark == DUE for item in session.pending)
+    marks = session.policy.wakes == "marks"
+    return due and marks and not session.active and not disposal_began(session, None)
+
+
+def a_wake_was_latched(session: Session, frame: AfterIdle) -> bool:
+    """Nothing runs, a wake was latched, and something is pending."""
+    return frame.latched and not session.active and bool(session.pending)
 
 
 def drive_again(session: Session, _: AfterIdle) -> Session:
@@ -450,9 +397,9 @@ def drive_again(session: Session, _: AfterIdle) -> Session:
     return session.go(Start())
 
 
-def a_driver_runs(session: Session, _: AfterIdle) -> bool:
-    """An idle listener has started a driver."""
-    return session.running
+def an_activity_runs(session: Session, _: object) -> bool:
+    """An idle listener has started a driver or a maintenance task."""
+    return session.active
 
 
 def nothing_is_pending(session: Session, _: AfterIdle) -> bool:
@@ -463,6 +410,31 @@ def nothing_is_pending(session: Session, _: AfterIdle) -> bool:
 def forget(session: Session, _: AfterIdle) -> Session:
     """How the last turn ended is forgotten."""
     return session.but(ending=None, clear_refused=False)
+
+
+def somebody_waits(session: Session, _: Converged) -> bool:
+    """Somebody waits for idle."""
+    return session.waiters > 0
+
+
+def tell_waiter(session: Session, frame: Converged) -> Session:
+    """Settle the oldest waiter; then look again."""
+    return session.but(waiters=session.waiters - 1).go(Settle("when-idle"), frame)
+
+
+def disposal_is_under_way(session: Session, _: Converged) -> bool:
+    """Disposal began and is not done."""
+    return session.disposal == "begun"
+
+
+def finish_disposal(session: Session, _: Converged) -> Session:
+    """Disposal is done; settle it."""
+    return session.but(disposal="done").go(Settle("dispose"))
+
+
+def see_settlement(session: Session, frame: Settle) -> Observation:
+    """How it settled."""
+    return Observation("settled", frame.call, (("error", frame.error),))
 
 
 CLOSINGS: Final = (
@@ -477,12 +449,16 @@ CLOSINGS: Final = (
     row(
         "after idle", "with something due", "WL-01 WL-02 WL-03 DR-11", something_is_due, drive_again
     ),
-    row("after idle", "behind a new driver", "WL-11", a_driver_runs, nothing),
+    row("after idle", "with a latched wake", "WL-01 WL-02 WL-06", a_wake_was_latched, drive_again),
+    row("after idle", "behind a new activity", "WL-11 WL-12", an_activity_runs, nothing),
     row("after idle", "with nothing pending", "DR-12", nothing_is_pending, forget),
     row("after idle", "with parked messages", "DR-09 CN-11", always, nothing),
+    row("converged", "but for a new activity", "WI-02", an_activity_runs, nothing),
+    row("converged", "with a waiter", "WI-02 WI-03 WI-04 WI-05", somebody_waits, tell_waiter),
+    row("converged", "under disposal", "DI-04", disposal_is_under_way, finish_disposal),
+    row("converged", "with nobody waiting", "WI-04", always, nothing),
+    row("settle", "what a call began", "WI-03 DI-04", always, nothing, "settled", see_settlement),
     row("end driver", "", "DR-03", always, nothing),
 )
 
-ROWS: Final = OPENINGS + AWAITS + DECISIONS + STEPS + CLOSINGS
-
-__all__ = ["ROWS", "loop_is_idle", "start_driver"]
+ROWS: Final = OPENINGS + AWAITS + DECISIONS + CLOSINGS

@@ -29,6 +29,7 @@ from loopspec.model.session import (
     Splice,
     Start,
     Tell,
+    Unlatch,
     Wake,
     find,
 )
@@ -50,43 +51,77 @@ def signal_is_aborted(session: Session, _: object) -> bool:
     return session.aborted
 
 
+def is_disposed(session: Session, _: object) -> bool:
+    """The session is disposed, and the policy looks at the fact."""
+    return session.disposal == "done" and session.policy.disposal == "fact"
+
+
+def disposal_began(session: Session, _: object) -> bool:
+    """Disposal began, and the policy looks at the fact."""
+    return bool(session.disposal) and session.policy.disposal == "fact"
+
+
+def disposal_began_under_an_abort(session: Session, _: object) -> bool:
+    """Disposal began, the policy looks at the fact, and the signal is aborted."""
+    return disposal_began(session, None) and session.aborted
+
+
+def maintenance_runs(session: Session, _: object) -> bool:
+    """A maintenance task runs."""
+    return session.maintenance
+
+
 def driver_has_looked(session: Session, _: object) -> bool:
     """The driver has looked for the last time."""
     return session.looked
 
 
 def loop_is_idle(session: Session, _: object) -> bool:
-    """No driver runs."""
-    return not session.running
+    """Neither a driver nor a maintenance task runs."""
+    return not session.active
 
 
-def deliver(session: Session, call: Call, target: str, mark: str) -> Session:
-    """Insert the message at the tail of `target` with `mark`, wake unless quiet, then return."""
+def deliver(session: Session, call: Call, target: str, mark: str, *frames: Frame) -> Session:
+    """Insert the message at the tail of `target` with `mark`, run `frames`, then return."""
     message = call.args[0]
     assert isinstance(message, Message)
     tail = len(session.items(target))
-    wake: tuple[Frame, ...] = () if mark == QUIET else (Wake(),)
-    return session.go(Splice(target, tail, 0, (Item(message, mark),)), *wake, EndCall(call.name))
+    return session.go(Splice(target, tail, 0, (Item(message, mark),)), *frames, EndCall(call.name))
 
 
 def queue_due(session: Session, call: Call) -> Session:
     """Insert at the tail of next-turn as due; wake; return."""
-    return deliver(session, call, NEXT_TURN, DUE)
+    return deliver(session, call, NEXT_TURN, DUE, Wake())
+
+
+def queue_late(session: Session, call: Call) -> Session:
+    """Insert at the tail of next-turn as due; wake late; return."""
+    return deliver(session, call, NEXT_TURN, DUE, Wake(late=True))
 
 
 def queue_waking(session: Session, call: Call) -> Session:
     """Insert at the tail of next-turn as waking; wake; return."""
-    return deliver(session, call, NEXT_TURN, WAKING)
+    return deliver(session, call, NEXT_TURN, WAKING, Wake())
 
 
 def steer_due(session: Session, call: Call) -> Session:
     """Insert at the tail of next-step as due; wake; return."""
-    return deliver(session, call, NEXT_STEP, DUE)
+    return deliver(session, call, NEXT_STEP, DUE, Wake())
+
+
+def steer_late(session: Session, call: Call) -> Session:
+    """Insert at the tail of next-step as due; wake late; return."""
+    return deliver(session, call, NEXT_STEP, DUE, Wake(late=True))
 
 
 def steer_waking(session: Session, call: Call) -> Session:
     """Insert at the tail of next-step as waking; wake; return."""
-    return deliver(session, call, NEXT_STEP, WAKING)
+    return deliver(session, call, NEXT_STEP, WAKING, Wake())
+
+
+def raise_disposed(session: Session, call: Call) -> Session:
+    """Raise disposed; nothing is inserted."""
+    return session.go(EndCall(call.name, None, "disposed"))
 
 
 def inject_quiet(session: Session, call: Call) -> Session:
@@ -95,15 +130,29 @@ def inject_quiet(session: Session, call: Call) -> Session:
 
 
 DELIVERIES: Final = (
-    row("followup", "under an aborted signal", "RT-09 WL-05", signal_is_aborted, queue_due),
+    row("followup", "after disposal", "ID-11", is_disposed, raise_disposed),
+    row("followup", "once disposal began", "RT-14 DI-06", disposal_began, queue_waking),
+    row("followup", "under an aborted signal", "RT-09 WL-05", signal_is_aborted, queue_late),
+    row("followup", "during maintenance", "RT-13 MN-05", maintenance_runs, queue_late),
     row("followup", "after the last look", "DR-11 RE-13", driver_has_looked, queue_due),
     row("followup", "while idle", "RT-01 RT-03 LN-10", loop_is_idle, queue_due),
     row("followup", "while running", "RT-06 RT-12 RT-18", always, queue_waking),
-    row("steer", "under an aborted signal", "RT-09 WL-05", signal_is_aborted, queue_due),
+    row("steer", "after disposal", "ID-11", is_disposed, raise_disposed),
+    row(
+        "steer",
+        "once disposal began, under an abort",
+        "RT-14 RT-09",
+        disposal_began_under_an_abort,
+        queue_waking,
+    ),
+    row("steer", "once disposal began", "RT-14", disposal_began, steer_waking),
+    row("steer", "under an aborted signal", "RT-09 WL-05", signal_is_aborted, queue_late),
+    row("steer", "during maintenance", "RT-13 MN-05", maintenance_runs, steer_late),
     row("steer", "after the last look", "DR-11 RE-13", driver_has_looked, steer_due),
     row("steer", "while idle", "RT-01 RT-04", loop_is_idle, steer_due),
     row("steer", "while running", "RT-05 RT-12", always, steer_waking),
-    row("inject", "at any time", "RT-01 RT-07 RT-11", always, inject_quiet),
+    row("inject", "after disposal", "ID-11", is_disposed, raise_disposed),
+    row("inject", "at any time", "RT-01 RT-07 RT-11 MN-04", always, inject_quiet),
 )
 
 # --- Calls: the inbox ---------------------------------------------------------------------------
@@ -223,13 +272,23 @@ EDITS: Final = (
 
 
 def inbox_is_kept(session: Session, call: Call) -> bool:
-    """The call keeps the inbox, or nothing is pending."""
-    return call.args[1] == "keep" or not session.pending
+    """The call keeps the inbox."""
+    return call.args[1] == "keep"
 
 
 def abort_only(session: Session, call: Call) -> Session:
     """Abort; return."""
     return session.go(Abort(str(call.args[0])), EndCall(call.name))
+
+
+def forget_then_abort(session: Session, call: Call) -> Session:
+    """Forget a latched wake; abort; return."""
+    return session.go(Unlatch(), Abort(str(call.args[0])), EndCall(call.name))
+
+
+def clear_is_refused_and_throws(session: Session, call: Call) -> bool:
+    """A listener of a record runs, and by policy a refused clear throws."""
+    return append_is_impossible(session, call) and session.policy.refused_clear == "throw"
 
 
 def quiet_then_abort(session: Session, call: Call) -> Session:
@@ -238,11 +297,24 @@ def quiet_then_abort(session: Session, call: Call) -> Session:
     return rest.go(Abort(str(call.args[0])), EndCall(call.name, None, "append-refused"))
 
 
+def idle_when_it_began(session: Session, call: Call) -> bool:
+    """Nothing runs, and by policy a cancel hits what ran when it began."""
+    return not session.active and session.policy.cancel_hits == "began"
+
+
 def clear_then_abort(session: Session, call: Call) -> Session:
-    """Doom what is pending; clear next-step, then next-turn; abort; return."""
-    cause = str(call.args[0])
-    frames = (Clear(NEXT_STEP), Clear(NEXT_TURN), Abort(cause), EndCall(call.name))
-    return doom(session).go(*frames)
+    """Doom what is pending; clear next-step, then next-turn; forget a latch; abort; return."""
+    return doom(session).go(*drop_frames(str(call.args[0])), EndCall(call.name))
+
+
+def drop_frames(cause: str) -> tuple[Frame, ...]:
+    """What a broad cancel does, in order."""
+    return Clear(NEXT_STEP), Clear(NEXT_TURN), Unlatch(), Abort(cause)
+
+
+def forget_latch(session: Session, _: Unlatch) -> Session:
+    """No wake is latched."""
+    return session.but(latch=False)
 
 
 def set_cause(session: Session, frame: Abort) -> Session:
@@ -251,16 +323,40 @@ def set_cause(session: Session, frame: Abort) -> Session:
 
 
 CANCELS: Final = (
-    row("cancel", "that keeps the inbox", "CN-03 CN-05 CN-15 RE-04", inbox_is_kept, abort_only),
+    row("cancel", "that keeps the inbox", "CN-03 CN-05 CN-15 WL-14", inbox_is_kept, abort_only),
+    row("cancel", "of an empty inbox", "CN-02 CN-15 RE-04", inbox_is_empty, forget_then_abort),
+    row(
+        "cancel",
+        "whose refused clear throws",
+        "RE-02 RE-03",
+        clear_is_refused_and_throws,
+        refuse_append,
+    ),
     row("cancel", "whose clear is refused", "RE-02 RE-03", append_is_impossible, quiet_then_abort),
-    row("cancel", "of the inbox while idle", "CN-07 CN-06 IN-14", loop_is_idle, clear_both),
-    row("cancel", "of the inbox too", "CN-01 CN-16 IN-14", always, clear_then_abort),
+    row("cancel", "of the inbox while idle", "CN-07 CN-06 IN-14", idle_when_it_began, clear_both),
+    row("cancel", "of the inbox too", "CN-01 CN-16 IN-14 MN-07", always, clear_then_abort),
+    row("unlatch", "", "CN-02", always, forget_latch),
     row("abort", "while idle", "CN-07 CN-06", loop_is_idle, nothing),
     row("abort", "after the first cause", "CN-05 CN-15", signal_is_aborted, nothing),
-    row("abort", "of the running driver", "CN-05 CN-10 CN-12", always, set_cause),
+    row("abort", "of the activity", "CN-05 CN-08 CN-10 CN-12", always, set_cause),
 )
 
 # --- Clear --------------------------------------------------------------------------------------
+
+
+def list_is_empty_and_clear_is_live(session: Session, frame: Clear) -> bool:
+    """The list is empty, and by policy a clear takes what it finds."""
+    return session.policy.clear == "live" and not session.items(frame.target)
+
+
+def clear_is_live(session: Session, frame: Clear) -> bool:
+    """By policy a clear takes what it finds."""
+    return session.policy.clear == "live"
+
+
+def remove_all(session: Session, frame: Clear) -> Session:
+    """Remove the whole list."""
+    return session.go(Splice(frame.target, 0, len(session.items(frame.target))))
 
 
 def nothing_is_doomed(session: Session, frame: Clear) -> bool:
@@ -279,6 +375,8 @@ def remove_first_run(session: Session, frame: Clear) -> Session:
 
 
 CLEARS: Final = (
+    row("clear list", "found empty", "IN-14", list_is_empty_and_clear_is_live, nothing),
+    row("clear list", "as it stands", "IN-14 RE-06 RE-07", clear_is_live, remove_all),
     row("clear list", "when nothing is left to remove", "IN-14", nothing_is_doomed, nothing),
     row("clear list", "run by run", "IN-14 RE-06 RE-07", always, remove_first_run),
 )
@@ -362,9 +460,9 @@ def edited(session: Session, frame: Change) -> tuple[Item, ...]:
 
 
 def empties_a_parked_inbox(session: Session, frame: Change) -> bool:
-    """No driver runs and nothing would be pending."""
+    """Nothing runs and nothing would be pending."""
     other = session.next_step if frame.target == NEXT_TURN else session.next_turn
-    return not session.running and not other and not edited(session, frame)
+    return not session.active and not other and not edited(session, frame)
 
 
 def change_and_forget(session: Session, frame: Change) -> Session:
@@ -425,6 +523,16 @@ def raises(session: Session, frame: EndCall) -> bool:
     return frame.raised is not None
 
 
+def late_wake_is_latched(session: Session, frame: Wake) -> bool:
+    """It is late, by policy latched, and the activity is not being disposed of."""
+    return frame.late and session.policy.wakes == "latch" and session.cause != "disposed"
+
+
+def latch_wake(session: Session, _: Wake) -> Session:
+    """The wake is latched."""
+    return session.but(latch=True)
+
+
 def start_driver(session: Session, _: Wake) -> Session:
     """Start a driver."""
     return session.go(Start())
@@ -438,8 +546,10 @@ NOTIFICATIONS: Final = (
     row("listening", "ends", "ER-01 ER-03", always, nothing),
     row("end call", "by raising", "ID-03 ID-05 RE-02", raises, nothing, "return", see_return),
     row("end call", "by returning", "RT-18 SP-06", always, nothing, "return", see_return),
+    row("wake", "once disposal began", "RT-14 DI-07", disposal_began, nothing),
     row("wake", "while idle", "RT-03 RT-15 RE-11", loop_is_idle, start_driver),
-    row("wake", "while a driver runs", "RT-12 RE-10 WL-11", always, nothing),
+    row("wake", "late", "WL-10 RT-13 MN-05", late_wake_is_latched, latch_wake),
+    row("wake", "while an activity runs", "RT-12 RE-10 WL-11", always, nothing),
 )
 
 ROWS: Final = DELIVERIES + EDITS + CANCELS + CLEARS + SPLICES + NOTIFICATIONS

@@ -57,19 +57,22 @@ class Call(NamedTuple):
 class Answer(NamedTuple):
     """What the environment answers at a gate.
 
-    ``messages`` belongs to ``pre-step: enter`` only: None enters the batch as proposed.
+    ``messages`` belongs to ``pre-step: enter`` (None enters the batch as proposed) and to ``tool``
+    (the contexts that the tool returns). ``names`` are tool calls: those that the provider asks
+    for, or the one that a tool answers.
     """
 
     gate: str
     choice: str
     messages: tuple[Message, ...] | None = None
+    names: tuple[str, ...] = ()
 
 
 class Observation(NamedTuple):
     """One thing that a subject was seen to do.
 
-    ``kind`` is record, event, gate or return; ``data`` holds key and value pairs in the order
-    of `KEYS`; ``listener`` is first or last for records and events, empty otherwise.
+    ``kind`` is record, event, gate, return or settled; ``data`` holds key and value pairs in the
+    order of `KEYS`; ``listener`` is first or last for records and events, empty otherwise.
     """
 
     kind: str
@@ -106,16 +109,25 @@ Entry: TypeAlias = Made | Answer | Observation | Rest
 GATES: Final = {
     "assemble": ("assembled", "failed"),
     "pre-step": ("enter", "reject", "raise"),
-    "provider": ("done", "owes", "max-tokens", "error", "cut"),
+    "request": ("go", "raise"),
+    "provider": ("done", "owes", "tools", "parallel", "max-tokens", "partial", "error", "cut"),
+    "request-error": ("give-up", "retry", "raise"),
+    "tool": ("result", "concludes", "raise"),
+    "turn-stopping": ("nothing", "raise"),
+    "maintenance": ("done", "raise"),
 }
-"""Each gate with the choices of its answer."""
+"""Each gate with the choices of its answer; the first is what happens when nobody objects."""
 
 ERROR_TEXTS: Final = {
     "assemble": "assembly failed",
     "pre-step": "pre-step raised",
+    "request": "request raised",
     "provider": "provider failed",
+    "request-error": "recovery raised",
+    "turn-stopping": "turn-stopping raised",
+    "maintenance": "maintenance raised",
 }
-"""What a failing answer at a gate is reported as."""
+"""What a failing answer at each gate is reported as."""
 
 CALLS: Final = {
     "followup": ("message",),
@@ -128,10 +140,17 @@ CALLS: Final = {
     "remove": ("id",),
     "clear": (),
     "cancel": ("cause", "mode"),
+    "maintenance": (),
+    "when-idle": (),
+    "dispose": (),
 }
-"""Each call with the kinds of its arguments; mode is keep or drop."""
+"""Each call with the kinds of its arguments; mode is keep or drop.
+
+The last three begin something that settles later: a settlement is an observation of its own.
+"""
 
 RETURN_KEYS: Final = ("value", "raised")
+SETTLED_KEYS: Final = ("error",)
 
 KEYS: Final = {
     "turn/start": ("turn",),
@@ -140,7 +159,9 @@ KEYS: Final = {
     "step/end": ("turn", "step"),
     "agent/inbox/spliced": ("target", "start", "removed", "inserted", "outcome"),
     "user/message": ("message",),
-    "assistant/message": ("turn", "step"),
+    "assistant/message": ("turn", "step", "calls", "interrupted"),
+    "tool/call": ("turn", "step", "call"),
+    "tool/result": ("turn", "step", "call", "outcome"),
     "agent/inbox/inserted": ("message",),
     "agent/inbox/discarded": ("message",),
     "agent/inbox/claimed": ("message", "turn"),
@@ -148,7 +169,12 @@ KEYS: Final = {
     "agent/error": ("turn", "step", "error"),
     "assemble": ("turn", "step"),
     "pre-step": ("turn", "step", "messages"),
+    "request": ("turn", "step"),
     "provider": ("turn", "step"),
+    "request-error": ("turn", "step"),
+    "tool": ("turn", "step", "call"),
+    "turn-stopping": ("turn",),
+    "maintenance": (),
 }
 """The keys of each record, event and gate, in order."""
 
@@ -160,6 +186,8 @@ RECORDS: Final = (
     "agent/inbox/spliced",
     "user/message",
     "assistant/message",
+    "tool/call",
+    "tool/result",
 )
 EVENTS: Final = (
     "agent/inbox/inserted",
@@ -172,5 +200,5 @@ EVENTS: Final = (
 
 def observation(kind: str, name: str, *values: Value, listener: str = "") -> Observation:
     """An observation with `values` under the declared keys of `name`."""
-    keys = RETURN_KEYS if kind == "return" else KEYS[name]
+    keys = {"return": RETURN_KEYS, "settled": SETTLED_KEYS}.get(kind) or KEYS[name]
     return Observation(kind, name, tuple(zip(keys, values, strict=True)), listener)

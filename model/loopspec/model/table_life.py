@@ -1,0 +1,95 @@
+"""The rows of a session's life: maintenance, waiting for idle, disposal.
+
+Theory. Maintenance is an activity without a turn: it has a signal, its status reads idle, and
+wakes that come meanwhile are driven when it ends (MN-05). Waiting for idle follows whatever
+replaces the activity that it saw (WI-02). Disposal is a broad cancel that cannot be undone: from
+its call on nothing starts any more, and it settles once nothing runs (DI-04).
+"""
+
+from typing import Final
+
+from loopspec.model.rows import always, row
+from loopspec.model.session import (
+    AfterIdle,
+    Arrive,
+    Converged,
+    EndCall,
+    EndDriver,
+    MaintenanceDone,
+    Session,
+    Settle,
+)
+from loopspec.model.table_inbox import (
+    append_is_impossible,
+    disposal_began,
+    doom,
+    drop_frames,
+    loop_is_idle,
+    raise_disposed,
+    refuse_append,
+)
+from loopspec.model.words import ERROR_TEXTS, Call
+
+
+def something_runs(session: Session, _: Call) -> bool:
+    """A driver or a maintenance task runs."""
+    return session.active
+
+
+def raise_busy(session: Session, call: Call) -> Session:
+    """Raise busy; nothing changes."""
+    return session.go(EndCall(call.name, None, "busy"))
+
+
+def start_maintenance(session: Session, call: Call) -> Session:
+    """A fresh signal; the task runs up to its first await; return."""
+    begun = session.but(maintenance=True, cause=None, latch=False)
+    return begun.go(Arrive("maintenance"), EndDriver(), EndCall(call.name))
+
+
+def end_maintenance(session: Session, frame: MaintenanceDone) -> Session:
+    """Nothing runs; look whether anything is due; settle the task; tell whoever waits."""
+    error = ERROR_TEXTS["maintenance"] if frame.choice == "raise" else None
+    ended = session.but(maintenance=False, cause=None, latch=False)
+    return ended.go(AfterIdle(session.latch), Settle("maintenance", error), Converged())
+
+
+def settle_at_once(session: Session, call: Call) -> Session:
+    """Return; settle."""
+    return session.go(EndCall(call.name), Settle(call.name))
+
+
+def wait(session: Session, call: Call) -> Session:
+    """One more waits; return."""
+    return session.but(waiters=session.waiters + 1).go(EndCall(call.name))
+
+
+def is_disposing(session: Session, _: Call) -> bool:
+    """Disposal began already."""
+    return bool(session.disposal)
+
+
+def answer_again(session: Session, call: Call) -> Session:
+    """Return; the disposal under way is shared."""
+    return session.go(EndCall(call.name))
+
+
+def dispose(session: Session, call: Call) -> Session:
+    """Disposal begins: doom what is pending; clear; abort; return; settle if nothing runs."""
+    begun = doom(session).but(disposal="begun")
+    return begun.go(*drop_frames("disposed"), EndCall(call.name), Converged())
+
+
+LIVES: Final = (
+    row("maintenance", "once disposal began", "MN-01 ID-11", disposal_began, raise_disposed),
+    row("maintenance", "while something runs", "MN-01", something_runs, raise_busy),
+    row("maintenance", "while idle", "MN-02 MN-03 MN-08 MN-10", always, start_maintenance),
+    row("maintenance done", "", "MN-05 MN-06 MN-09 WL-09 WL-12", always, end_maintenance),
+    row("when-idle", "while idle", "WI-01", loop_is_idle, settle_at_once),
+    row("when-idle", "while something runs", "WI-02 WI-04", always, wait),
+    row("dispose", "again", "DI-04", is_disposing, answer_again),
+    row("dispose", "in a record's listener", "RE-02", append_is_impossible, refuse_append),
+    row("dispose", "", "DI-04 DI-05 DI-06 DI-09 DI-10", always, dispose),
+)
+
+ROWS: Final = LIVES

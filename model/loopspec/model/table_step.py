@@ -1,0 +1,445 @@
+"""The rows of one step: entry, request, provider, tools, and what the step amounts to.
+
+Theory. A step opens before its messages are recorded, and they are recorded whatever comes (ST-02).
+Each attempt asks the request hook, then the provider. A failed attempt is offered to the recovery
+hook, which may ask for another one in the same step (ST-16). Tool calls run one after the other,
+or side by side; their results are committed in the provider's order (TC-01), each followed by the
+contexts that it brought (TC-02). Once the signal is aborted nothing new starts: calls that never
+ran are recorded as skipped (TC-04), and what was visible of a cut answer is kept (ST-12).
+
+A step that is done may still be extended: by a reply that it owes, by input for the next step, or
+by what the turn-stopping hook stages (TS-03).
+"""
+
+from typing import Final
+
+from loopspec.model.rows import always, fail, nothing, row
+from loopspec.model.session import (
+    AfterStep,
+    AfterTools,
+    Arrive,
+    Claim,
+    CloseStep,
+    Commit,
+    Context,
+    Ending,
+    EnterStep,
+    Item,
+    OpenGate,
+    Recovered,
+    Replied,
+    Request,
+    Requested,
+    Session,
+    Splice,
+    Stopping,
+    Suspend,
+    ToolDone,
+    Tools,
+)
+from loopspec.model.table_driver import abort_turn, end_with_outcome, tell_record
+from loopspec.model.table_inbox import signal_is_aborted, told
+from loopspec.model.words import ERROR_TEXTS, NEXT_STEP
+
+# --- Entry and request --------------------------------------------------------------------------
+
+
+def enter_step(session: Session, frame: EnterStep) -> Session:
+    """Record step/start, then user/message each; request; close the step; decide what follows."""
+    number = session.step + 1
+    return session.but(step=number, batch=()).go(
+        tell_record(session, "step/start", session.turn, number),
+        *(tell_record(session, "user/message", message) for message in frame.messages),
+        Request(),
+        CloseStep(),
+        AfterStep(),
+    )
+
+
+def ask_request_hook(session: Session, _: Request) -> Session:
+    """A new attempt: ask the request hook."""
+    return session.but(streamed=False).go(Arrive("request"))
+
+
+def request_hook_raised(session: Session, frame: Requested) -> bool:
+    """The hook raised."""
+    return frame.choice == "raise"
+
+
+def fail_request(session: Session, _: Requested) -> Session:
+    """Unwind with that error."""
+    return fail(session, Ending("error", ERROR_TEXTS["request"]))
+
+
+def call_provider(session: Session, _: object) -> Session:
+    """Call the provider."""
+    return session.go(Arrive("provider"))
+
+
+REQUESTS: Final = (
+    row("enter step", "", "ST-01 ST-02 CL-13", always, enter_step),
+    told("step/start", "ST-01 ST-03"),
+    told("user/message", "ST-01 IN-07"),
+    row("request", "under an aborted signal", "ST-02 ST-03", signal_is_aborted, abort_turn),
+    row("request", "of a new attempt", "ST-06 ST-07", always, ask_request_hook),
+    row("requested", "under an aborted signal", "TB-08", signal_is_aborted, abort_turn),
+    row("requested", "by raising", "ST-07 ST-19", request_hook_raised, fail_request),
+    row("requested", "", "ST-01", always, call_provider),
+)
+
+# --- The provider's answer ----------------------------------------------------------------------
+
+
+def is_cut_after_text(session: Session, _: Replied) -> bool:
+    """The signal is aborted and the attempt has streamed visible text."""
+    return session.aborted and session.streamed
+
+
+def keep_prefix(session: Session, frame: Replied) -> Session:
+    """Record the interrupted assistant/message; then unwind as aborted."""
+    record = tell_record(session, "assistant/message", session.turn, session.step, (), True)
+    return session.but(streamed=False).go(record, frame)
+
+
+def streams_on(session: Session, frame: Replied) -> bool:
+    """Text came, and the answer goes on."""
+    return frame.choice == "partial"
+
+
+def stream(session: Session, _: Replied) -> Session:
+    """The text is visible; the provider goes on."""
+    return session.but(streamed=True).go(Arrive("provider"))
+
+
+def provider_failed(session: Session, frame: Replied) -> bool:
+    """The provider failed, or cut its answer without an abort."""
+    return frame.choice in ("error", "cut")
+
+
+def ask_recovery(session: Session, _: Replied) -> Session:
+    """The attempt is void; ask the recovery hook."""
+    return session.but(streamed=False).go(Arrive("request-error"))
+
+
+def tell_reply(session: Session, outcome: str | None, owes: bool, *calls: str) -> Session:
+    """Record assistant/message and fold the outcome: once max-tokens, always (OF-02)."""
+    kept = "max-tokens" if session.outcome == "max-tokens" else outcome
+    record = tell_record(session, "assistant/message", session.turn, session.step, calls, False)
+    return session.but(outcome=kept, owes=owes, streamed=False, concluded=False).go(record)
+
+
+def was_truncated(session: Session, frame: Replied) -> bool:
+    """The answer was cut by the output limit."""
+    return frame.choice == "max-tokens"
+
+
+def reply_truncated(session: Session, _: Replied) -> Session:
+    """Record assistant/message without calls; the outcome is max-tokens; no reply is owed."""
+    return tell_reply(session, "max-tokens", False)
+
+
+def asks_for_tools(session: Session, frame: Replied) -> bool:
+    """The provider asks for tools, one after the other."""
+    return frame.choice == "tools"
+
+
+def run_tools(session: Session, frame: Replied) -> Session:
+    """Record assistant/message with its calls; run them one after the other."""
+    left = session.go(Tools(frame.calls))
+    return tell_reply(left, None, True, *frame.calls)
+
+
+def asks_side_by_side(session: Session, frame: Replied) -> bool:
+    """The provider asks for tools that run side by side."""
+    return frame.choice == "parallel"
+
+
+def run_side_by_side(session: Session, frame: Replied) -> Session:
+    """Record assistant/message with its calls; start all; commit in order."""
+    left = session.go(Tools(frame.calls, True))
+    return tell_reply(left, None, True, *frame.calls)
+
+
+def owes_a_reply(session: Session, frame: Replied) -> bool:
+    """The step owes a reply, for reasons that stay abstract."""
+    return frame.choice == "owes"
+
+
+def reply_owing(session: Session, _: Replied) -> Session:
+    """Record assistant/message; a reply is owed as after tools."""
+    return tell_reply(session.go(AfterTools()), None, True)
+
+
+def reply_done(session: Session, _: Replied) -> Session:
+    """Record assistant/message; the outcome is completed unless it is max-tokens."""
+    return tell_reply(session, "completed", False)
+
+
+def recovery_raised(session: Session, frame: Recovered) -> bool:
+    """The hook raised."""
+    return frame.choice == "raise"
+
+
+def fail_recovery(session: Session, _: Recovered) -> Session:
+    """Unwind with that error."""
+    return fail(session, Ending("error", ERROR_TEXTS["request-error"]))
+
+
+def recovery_retries(session: Session, frame: Recovered) -> bool:
+    """The hook asks for another attempt."""
+    return frame.choice == "retry"
+
+
+def retry(session: Session, _: Recovered) -> Session:
+    """Another attempt in the same step."""
+    return session.go(Request())
+
+
+def fail_step(session: Session, _: Recovered) -> Session:
+    """Unwind with the provider's error."""
+    return fail(session, Ending("error", ERROR_TEXTS["provider"]))
+
+
+REPLIES: Final = (
+    row("replied", "under an abort, after text", "ST-12 ST-14", is_cut_after_text, keep_prefix),
+    row("replied", "under an aborted signal", "TB-08 CN-13 ST-13", signal_is_aborted, abort_turn),
+    row("replied", "in part", "ST-10", streams_on, stream),
+    row("replied", "with a failure", "ST-16 ST-17", provider_failed, ask_recovery),
+    row("replied", "up to the output limit", "TB-06 TC-07", was_truncated, reply_truncated),
+    row("replied", "with tool calls", "TC-08", asks_for_tools, run_tools),
+    row("replied", "with calls side by side", "TC-01", asks_side_by_side, run_side_by_side),
+    row("replied", "owing a reply", "OF-01 TC-08", owes_a_reply, reply_owing),
+    row("replied", "to the end", "TB-05 ST-11", always, reply_done),
+    told("assistant/message", "ST-11 CN-17"),
+    row("recovered", "under an aborted signal", "ST-18", signal_is_aborted, abort_turn),
+    row("recovered", "by raising", "ST-20", recovery_raised, fail_recovery),
+    row("recovered", "with another attempt", "ST-16", recovery_retries, retry),
+    row("recovered", "with nothing", "ST-16 TB-09", always, fail_step),
+)
+
+# --- Tools --------------------------------------------------------------------------------------
+
+
+def no_call_is_left(session: Session, frame: Tools) -> bool:
+    """Every call has its result."""
+    return not frame.calls
+
+
+def finish_tools(session: Session, _: Tools) -> Session:
+    """See what the batch amounts to."""
+    return session.go(AfterTools())
+
+
+def skip_call(session: Session, frame: Tools) -> Session:
+    """Record the next call and its result as skipped; then the rest."""
+    call, *rest = frame.calls
+    return session.go(
+        tell_record(session, "tool/call", session.turn, session.step, call),
+        tell_record(session, "tool/result", session.turn, session.step, call, "skipped"),
+        frame._replace(calls=tuple(rest)),
+    )
+
+
+def runs_side_by_side(session: Session, frame: Tools) -> bool:
+    """The calls run side by side."""
+    return frame.together
+
+
+def start_all(session: Session, frame: Tools) -> Session:
+    """Record and start each call; commit the results in order; then the batch is done."""
+    started = tuple(
+        due
+        for call in frame.calls
+        for due in (
+            tell_record(session, "tool/call", session.turn, session.step, call),
+            OpenGate(f"tool {call}"),
+        )
+    )
+    return session.go(*started, Commit(frame.calls), Tools(()))
+
+
+def start_next(session: Session, frame: Tools) -> Session:
+    """Record and start the next call; commit its result; then the rest."""
+    call, *rest = frame.calls
+    return session.go(
+        tell_record(session, "tool/call", session.turn, session.step, call),
+        OpenGate(f"tool {call}"),
+        Commit((call,)),
+        Tools(tuple(rest)),
+    )
+
+
+def nothing_to_commit(session: Session, frame: Commit) -> bool:
+    """Every result of these calls is committed."""
+    return not frame.calls
+
+
+def answer_of(session: Session, call: str) -> ToolDone | None:
+    """What the tool answered, if it has."""
+    return next((done for done in session.finished if done.call == call), None)
+
+
+def next_has_finished(session: Session, frame: Commit) -> bool:
+    """The next call in order has its answer."""
+    return answer_of(session, frame.calls[0]) is not None
+
+
+def commit_next(session: Session, frame: Commit) -> Session:
+    """Commit the next result; then the rest."""
+    done = answer_of(session, frame.calls[0])
+    assert done is not None
+    left = tuple(each for each in session.finished if each is not done)
+    return session.but(finished=left).go(done, Commit(frame.calls[1:]))
+
+
+def await_next(session: Session, frame: Commit) -> Session:
+    """Await the answer of the next call in order."""
+    return session.go(Suspend(f"tool {frame.calls[0]}"), frame)
+
+
+def tool_raised(session: Session, frame: ToolDone) -> bool:
+    """The tool raised."""
+    return frame.choice == "raise"
+
+
+def tell_result(session: Session, frame: ToolDone, outcome: str) -> Session:
+    """Record tool/result; then each context joins next-step."""
+    record = tell_record(session, "tool/result", session.turn, session.step, frame.call, outcome)
+    return session.go(record, *(Context(message) for message in frame.contexts))
+
+
+def commit_error(session: Session, frame: ToolDone) -> Session:
+    """Record tool/result error, also under an abort; nothing is concluded."""
+    return tell_result(session, frame, "error")
+
+
+def commit_aborted(session: Session, frame: ToolDone) -> Session:
+    """Record tool/result aborted; its contexts are accepted, its conclusion is not."""
+    return tell_result(session, frame, "aborted")
+
+
+def tool_concludes(session: Session, frame: ToolDone) -> bool:
+    """The result concludes the turn."""
+    return frame.choice == "concludes"
+
+
+def commit_conclusion(session: Session, frame: ToolDone) -> Session:
+    """Record tool/result ok; the step has concluded; contexts join next-step."""
+    return tell_result(session.but(concluded=True), frame, "ok")
+
+
+def commit_result(session: Session, frame: ToolDone) -> Session:
+    """Record tool/result ok; contexts join next-step."""
+    return tell_result(session, frame, "ok")
+
+
+def accept_context(session: Session, frame: Context) -> Session:
+    """Insert at the tail of next-step as quiet."""
+    tail = len(session.next_step)
+    return session.go(Splice(NEXT_STEP, tail, 0, (Item(frame.message),)))
+
+
+def has_concluded(session: Session, _: AfterTools) -> bool:
+    """A result has concluded the turn."""
+    return session.concluded
+
+
+def conclude(session: Session, _: AfterTools) -> Session:
+    """No reply is owed; the outcome is completed unless it is max-tokens."""
+    outcome = "max-tokens" if session.outcome == "max-tokens" else "completed"
+    return session.but(owes=False, outcome=outcome, concluded=False)
+
+
+def truncation_sticks(session: Session, _: AfterTools) -> bool:
+    """The outcome is max-tokens, and by policy it sticks to the whole outcome."""
+    return session.outcome == "max-tokens" and session.policy.truncation == "outcome"
+
+
+def owe_nothing(session: Session, _: AfterTools) -> Session:
+    """No reply is owed."""
+    return session.but(owes=False)
+
+
+TOOLS: Final = (
+    row("tools", "with none left", "TC-03", no_call_is_left, finish_tools),
+    row("tools", "under an aborted signal", "TC-04 CN-17", signal_is_aborted, skip_call),
+    row("tools", "side by side", "TC-01", runs_side_by_side, start_all),
+    row("tools", "one after the other", "TC-08", always, start_next),
+    told("tool/call", "TC-04"),
+    row("commit", "with nothing left", "TC-01", nothing_to_commit, nothing),
+    row("commit", "of a finished call", "TC-01", next_has_finished, commit_next),
+    row("commit", "of a call that runs", "TC-01 CN-13", always, await_next),
+    row("tool done", "by raising", "TC-04", tool_raised, commit_error),
+    row(
+        "tool done",
+        "under an aborted signal",
+        "TC-04 TC-05 TC-12",
+        signal_is_aborted,
+        commit_aborted,
+    ),
+    row("tool done", "with a conclusion", "TC-09 TC-10", tool_concludes, commit_conclusion),
+    row("tool done", "with a result", "TC-02 TC-08", always, commit_result),
+    told("tool/result", "TC-01 TC-02"),
+    row("context", "of a tool", "TC-02 TC-05 RT-16", always, accept_context),
+    row("after tools", "with a conclusion", "TC-09 TC-10", has_concluded, conclude),
+    row("after tools", "of a truncated turn", "OF-03", truncation_sticks, owe_nothing),
+    row("after tools", "with a reply owed", "TC-08 OF-04", always, nothing),
+)
+
+# --- The end of a step --------------------------------------------------------------------------
+
+
+def close_step(session: Session, _: CloseStep) -> Session:
+    """Record step/end."""
+    return session.go(tell_record(session, "step/end", session.turn, session.step))
+
+
+def has_failed(session: Session, _: AfterStep) -> bool:
+    """The ending of the turn is decided."""
+    return session.ending is not None
+
+
+def goes_on(session: Session, _: AfterStep) -> bool:
+    """A reply is owed or next-step has input."""
+    return session.owes or bool(session.next_step)
+
+
+def continue_turn(session: Session, _: object) -> Session:
+    """Claim for a continuation."""
+    return session.go(Claim(False))
+
+
+def ask_stopping_hook(session: Session, _: AfterStep) -> Session:
+    """Ask the turn-stopping hook."""
+    return session.go(Arrive("turn-stopping"))
+
+
+def stopping_raised(session: Session, frame: Stopping) -> bool:
+    """The hook raised."""
+    return frame.choice == "raise"
+
+
+def fail_stopping(session: Session, _: Stopping) -> Session:
+    """Unwind with that error; what it staged is parked."""
+    return fail(session, Ending("error", ERROR_TEXTS["turn-stopping"]))
+
+
+def input_was_staged(session: Session, _: Stopping) -> bool:
+    """Next-step has input."""
+    return bool(session.next_step)
+
+
+ENDINGS: Final = (
+    row("close step", "", "ST-01 ST-05 TB-18", always, close_step),
+    told("step/end", "ST-05 TB-18"),
+    row("after step", "under an abort", "TB-08 TB-13 CN-17", signal_is_aborted, abort_turn),
+    row("after step", "that failed", "TB-18", has_failed, nothing),
+    row("after step", "with more to do", "CL-01 RT-05 RT-08 OF-06 TS-06", goes_on, continue_turn),
+    row("after step", "with nothing more to do", "TS-01 PS-21", always, ask_stopping_hook),
+    row("stopping", "under an aborted signal", "TS-08", signal_is_aborted, abort_turn),
+    row("stopping", "by raising", "TS-07", stopping_raised, fail_stopping),
+    row("stopping", "with input staged", "TS-03 TS-05 TS-10", input_was_staged, continue_turn),
+    row("stopping", "with nothing staged", "TB-05 TB-06 TS-04", always, end_with_outcome),
+)
+
+ROWS: Final = REQUESTS + REPLIES + TOOLS + ENDINGS
