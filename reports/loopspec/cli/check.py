@@ -81,6 +81,7 @@ Exit codes: 0 holds, 1 broken, 2 could not run, 3 inconclusive.
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to put the run folder into.  [default: ./loopspec-runs]",
 )
+@click.option("--cells", is_flag=True, help="Print every window of the coverage table.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON instead of text.")
 def command(
     profile: str,
@@ -89,6 +90,7 @@ def command(
     mutant: str | None,
     examples: int | None,
     out: Path | None,
+    cells: bool,
     as_json: bool,
 ) -> int:
     """Run the shipped loop under control and judge everything that it does.
@@ -112,10 +114,13 @@ def command(
         with ProgressLine() as line:
             result = check_subject(factory, profile, effort, chosen, examples, line.update)
         replays = write_witnesses(folder, result, mutant)
-        write_document(folder, run_document(result, "check", replays, started))
+        again = f"loopspec check --profile {profile} --effort {effort} --seed {chosen}"
+        again += f" --mutant {shlex.quote(mutant)}" if mutant else ""
+        again += "" if examples is None else f" --examples {examples}"
+        write_document(folder, run_document(result, "check", replays, started, again))
     except FolderError as error:
         raise CouldNotRun(str(error)) from error
-    return tell(folder, as_json)
+    return tell(folder, as_json, cells)
 
 
 def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
@@ -130,7 +135,8 @@ def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
     outcome = run_scenario(factory(), parse_scenario(KEPT), profile=profile)
     write_evidence(folder, "run", outcome)
     for log in folder.glob("session-*.sqlite"):
-        log.rename(folder / "log.sqlite")
+        log.replace(folder / "log.sqlite")
+        log.with_name(f"{log.name}.lock").unlink(missing_ok=True)  # the owner's, and it is closed
 
 
 def write_witnesses(folder: Path, result: "Result", mutant: str | None) -> list[str]:

@@ -43,4 +43,10 @@ def python_factory(mutant: str | None, folder: Path | None = None) -> "SubjectFa
         impl = mutated_impl(mutant)
     except MutantError as error:
         raise CouldNotRun(str(error)) from error
-    return lambda: PythonSubject(impl, folder=folder)
+
+    def planted() -> PythonSubject:
+        subject = PythonSubject(impl, folder=folder)
+        subject.name = f"{PythonSubject.name}, mutant {mutant}"
+        return subject
+
+    return planted
