@@ -45,7 +45,7 @@ def fits_keyword(value: Any, word: str, schema: dict[str, Any], root: dict[str, 
         case "minimum":
             return bool(value >= wanted)
         case "minLength":
-            return len(value) >= wanted
+            return bool(len(value) >= wanted)
         case "not":
             return not fits(value, wanted, root)
         case "oneOf":
