@@ -24,9 +24,7 @@ def seen_by(finding: Finding) -> str:
     if finding.code == TRACE:
         return "trace inclusion alone; the rules are those of what is allowed there"
     if finding.allowed:
-        return (
-            f"{finding.code} and trace inclusion at once; first the rules of what is allowed there"
-        )
+        return f"{finding.code} and trace inclusion; first the rules of what is allowed there"
     return f"{finding.code} by itself; subject and model parted before, or not at all"
 
 

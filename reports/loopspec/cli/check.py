@@ -27,9 +27,14 @@ provider: done
 pre-step: enter
 cancel user keep
 provider: cut
+followup E
 pre-step: reject
+inject F
 """
-"""The run whose log and trace every run folder keeps: a turn of two steps, a stop, a reject."""
+"""The run whose log and trace every run folder keeps: a turn of two steps, a stop, a reject.
+
+Something is pending in both lists when it ends.
+"""
 EFFORTS = ("quick", "ci", "deep")
 
 
