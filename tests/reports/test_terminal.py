@@ -21,10 +21,10 @@ class Terminal(io.StringIO):
         return True
 
 
-def printed(run: Run, file: io.StringIO | None = None) -> str:
+def printed(run: Run, file: io.StringIO | None = None, cells: bool = False) -> str:
     """The print-out of a run."""
     file = file or io.StringIO()
-    print_run(run, file, "runs/x/report.html")
+    print_run(run, file, "runs/x/report.html", cells)
     return file.getvalue()
 
 
@@ -86,3 +86,28 @@ def test_no_line_reads_as_a_command_of_a_ci_runner() -> None:
     for line in printed(decode_run(encoded(samples.hostile()))).splitlines():
         assert not line.lstrip().startswith("::")
         assert "##[" not in line
+
+
+def test_the_table_of_calls_is_counted_unless_every_window_is_asked_for() -> None:
+    """One line a driver state by default; `--cells` prints one a window."""
+    run = decode_run(encoded(samples.holds()))
+    drivers = {cell.driver for cell in run.cells}
+
+    short, long = printed(run), printed(run, cells=True)
+
+    assert "(--cells: all)" in short
+    assert "calls made, driver" not in short
+    assert len(drivers) == long.count("calls made, driver")
+    assert len(long.splitlines()) > len(short.splitlines())
+
+
+def test_a_finding_lists_every_code_and_who_saw_it() -> None:
+    """One witness may break several promises; the verdict line names them all."""
+    document = samples.broken()
+    document["findings"][0] |= {"codes": ["REJ", "OWN"], "seen_by": "REJ and trace inclusion"}
+
+    text = printed(decode_run(encoded(document)))
+
+    assert "also      OWN" in text
+    assert "seen by   REJ and trace inclusion" in text
+    assert "verdict  broken (exit 1): OWN, REJ" == text.splitlines()[-1]

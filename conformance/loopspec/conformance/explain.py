@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loopspec.conformance.judge import TRACE, Finding
 from loopspec.conformance.reduce import Reduced
 from loopspec.model.scenario import Scenario
 
-__all__ = ["explain", "witness_line"]
+__all__ = ["explain", "seen_by", "witness_line"]
 
 
 def witness_line(scenario: Scenario) -> str:
     """A scenario on one line."""
     return "; ".join(str(line) for line in scenario.lines)
+
+
+def seen_by(finding: Finding) -> str:
+    """Who has seen it: a property, trace inclusion, or both; and what its rules are the rules of.
+
+    Inclusion names the rules of the rows that the specification would have taken at this place.
+    """
+    if finding.code == TRACE:
+        return "trace inclusion alone; the rules are those of what is allowed there"
+    if finding.allowed:
+        return f"{finding.code} and trace inclusion; first the rules of what is allowed there"
+    return f"{finding.code} by itself; subject and model parted before, or not at all"
 
 
 def explain(reduced: Reduced, subject: str, seed: int | None, length: int, replay: str) -> str:
@@ -26,7 +39,11 @@ def explain(reduced: Reduced, subject: str, seed: int | None, length: int, repla
     how = {"exhaustive": "no shorter one exists", "1-minimal": "1-minimal", "no": "not reduced"}
     lines = [f"{finding.code} broken: {finding.sentence}"]
     lines += field("subject", [subject + ("" if seed is None else f"          seed {seed}")])
+    others = [each.code for each in reduced.outcome.findings if each.code != finding.code]
+    if others:
+        lines += field("also", [" ".join(dict.fromkeys(others))])
     lines += field("rules", [" ".join(finding.rules) or "-"])
+    lines += field("seen by", [seen_by(finding)])
     lines += field("did", [finding.did])
     if finding.allowed:
         lines += field("allowed", list(dict.fromkeys(finding.allowed)))

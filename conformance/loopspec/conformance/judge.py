@@ -165,7 +165,9 @@ class Judge:
         after_what = f"after {observation_text(self.newest)}" if self.newest else "at the start"
         because = (f"{after_what}, the specification allows: {allowed}.",)
         however = f"the subject did: {what.did}"
-        return Finding(TRACE, rules, because, however, shown(entry), what.allowed, self.position)
+        # At rest the subject did nothing more, or it did and reads otherwise than it should.
+        did = what.did if what.kind == "projection" else shown(entry)
+        return Finding(TRACE, rules, because, however, did, what.allowed, self.position)
 
 
 def shown(entry: Entry) -> str:

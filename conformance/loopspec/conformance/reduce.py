@@ -70,9 +70,13 @@ def found(outcome: Outcome, wanted: Finding) -> Finding | None:
 
 
 def only_made(outcome: Outcome) -> Scenario:
-    """The scenario without the lines that were not made."""
+    """The scenario without the lines that were not made, and without the scope it was found in.
+
+    A reduced scenario stands for itself; the scope of the explorer says nothing about it.
+    """
     pairs = zip(outcome.scenario.lines, outcome.made, strict=True)
-    return attrs.evolve(outcome.scenario, lines=tuple(line for line, made in pairs if made))
+    lines = tuple(line for line, made in pairs if made)
+    return attrs.evolve(outcome.scenario, lines=lines, scope="")
 
 
 def reduce_scenario(

@@ -51,7 +51,11 @@ EFFORTS: Final = MappingProxyType(
 
 @attrs.define
 class Stage:
-    """One stage with its own verdict."""
+    """One stage with its own verdict.
+
+    `seconds` is all of its time; `running` the part in which scenarios ran on the subject under the
+    judge, without the search for a cover and without reduction.
+    """
 
     name: str
     verdict: str = "holds"
@@ -59,7 +63,13 @@ class Stage:
     actions: int = 0
     observations: int = 0
     seconds: float = 0.0
+    running: float = 0.0
     note: str = ""
+
+    @property
+    def rate(self) -> int:
+        """Checked actions per second, of the time in which scenarios ran."""
+        return round(self.actions / self.running) if self.running else 0
 
 
 @attrs.define
@@ -74,6 +84,12 @@ class Reported:
     def finding(self) -> Finding:
         """What was found."""
         return self.reduced.finding
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Every code that the witness breaks, that of the finding first."""
+        others = (each.code for each in self.reduced.outcome.findings)
+        return tuple(dict.fromkeys((self.finding.code, *others)))
 
 
 @attrs.define
@@ -95,6 +111,12 @@ class Result:
     errors: list[str] = attrs.field(factory=list)
     doubts: list[str] = attrs.field(factory=list)
     seconds: float = 0.0
+
+    @property
+    def rate(self) -> int:
+        """Checked actions per second over all stages."""
+        running = sum(stage.running for stage in self.stages)
+        return round(sum(stage.actions for stage in self.stages) / running) if running else 0
 
     @property
     def verdict(self) -> str:
@@ -126,14 +148,11 @@ class _Check:
         """Run one stage and time it; an adapter's fault ends the stage, not the run."""
         stage = Stage(name)
         began = time.perf_counter()
-        before = len(self.result.found)
         try:
             work(stage)
         except ControlError as error:
             stage.verdict, stage.note = "error", str(error)
             self.result.errors.append(f"{name}: {error}")
-        if len(self.result.found) > before:
-            stage.verdict = "broken"
         stage.seconds = time.perf_counter() - began
         self.result.stages.append(stage)
 
@@ -142,7 +161,7 @@ class _Check:
         stage.scenarios += 1
         stage.actions += outcome.actions
         self.count(outcome)
-        self.report(stage.name, outcome)
+        self.report(stage, outcome)
 
     def count(self, given: Outcome | Campaign) -> None:
         """Add to the counts of rows, premises and cells."""
@@ -151,9 +170,12 @@ class _Check:
         add_counts(self.result.cells, given.cells)
         self.result.peak = max(self.result.peak, given.peak)
 
-    def report(self, stage: str, outcome: Outcome) -> None:
+    def report(self, stage: Stage, outcome: Outcome) -> None:
         """Reduce the first finding of an outcome unless its like is reported already."""
-        if not outcome.findings or len(self.result.found) >= FINDINGS_MAX:
+        if not outcome.findings:
+            return
+        stage.verdict = "broken"
+        if len(self.result.found) >= FINDINGS_MAX:
             return
         finding = outcome.findings[0]
         if any(each.finding.key == finding.key for each in self.result.found):
@@ -161,39 +183,46 @@ class _Check:
         reduced = reduce_scenario(self.factory, outcome, finding, self.result.profile)
         same = [each for each in self.result.found if each.reduced.scenario == reduced.scenario]
         if not same:
-            self.result.found.append(Reported(reduced, outcome.actions, stage))
+            self.result.found.append(Reported(reduced, outcome.actions, stage.name))
 
     def scenarios(self, stage: Stage, scenarios: Iterable[Scenario]) -> None:
         """Run scenarios one after the other."""
         planned = list(scenarios)
         for index, scenario in enumerate(planned):
             self.say(stage.name, index, len(planned))
-            profile = self.result.profile
-            self.add(stage, run_scenario(self.factory(), scenario, profile=profile))
+            began = time.perf_counter()
+            outcome = run_scenario(self.factory(), scenario, profile=self.result.profile)
+            stage.running += time.perf_counter() - began
+            self.add(stage, outcome)
 
     def random(self, stage: Stage, effort: Effort) -> None:
         """Random runs up to the planned number or the first finding."""
 
         def tell(campaign: Campaign) -> None:
-            self.say(stage.name, campaign.scenarios, effort.examples)
+            # Hypothesis tries a few more than were planned.
+            self.say(stage.name, min(campaign.scenarios, effort.examples), effort.examples)
 
+        began = time.perf_counter()
         campaign = run_campaign(
             self.factory, self.result.profile, effort.examples, effort.steps, self.result.seed, tell
         )
+        stage.running = time.perf_counter() - began
         stage.scenarios, stage.actions = campaign.scenarios, campaign.actions
         stage.observations = campaign.observations
         self.count(campaign)
         if campaign.failed is not None:
-            self.report(stage.name, campaign.failed)
+            self.report(stage, campaign.failed)
 
     def canary(self, stage: Stage) -> None:
         """A loop with a planted fault must be found broken."""
         from loopspec.conformance.mutants import mutated_impl
         from loopspec.conformance.subjects.python import PythonSubject
 
+        began = time.perf_counter()
         outcome = run_scenario(
             PythonSubject(mutated_impl("canary")), parse_scenario(CANARY_SCENARIO)
         )
+        stage.running = time.perf_counter() - began
         stage.scenarios, stage.actions = 1, outcome.actions
         if outcome.findings:
             stage.note = f"found at once by {outcome.findings[0].code}"

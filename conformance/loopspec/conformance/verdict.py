@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from loopspec.conformance.diagram import diagram
 from loopspec.conformance.drive import Outcome
+from loopspec.conformance.explain import seen_by
 from loopspec.conformance.suite import Reported, Result
 from loopspec.model.properties import PROPERTIES
 from loopspec.model.table import TABLE
@@ -122,7 +123,9 @@ def finding_json(number: int, reported: Reported, replay: str) -> dict[str, Any]
         "property": finding.code,
         "sentence": finding.sentence,
         "rules": list(finding.rules),
-        "title": f"{finding.code} broken: {finding.however}",
+        "title": finding.however,
+        "codes": list(reported.codes),
+        "seen_by": seen_by(finding),
         "because": list(finding.because),
         "however": finding.however,
         "did": finding.did,
@@ -136,8 +139,13 @@ def finding_json(number: int, reported: Reported, replay: str) -> dict[str, Any]
     }
 
 
-def run_document(result: Result, verb: str, replays: list[str], started: str) -> dict[str, Any]:
-    """The content of `run.json`; `replays` are the commands for each finding."""
+def run_document(
+    result: Result, verb: str, replays: list[str], started: str, again: str = ""
+) -> dict[str, Any]:
+    """The content of `run.json`.
+
+    `replays` are the commands for each finding; `again` is the command that makes the same run.
+    """
     stages = [
         {
             "name": stage.name,
@@ -145,6 +153,7 @@ def run_document(result: Result, verb: str, replays: list[str], started: str) ->
             "scenarios": stage.scenarios,
             "actions": stage.actions,
             "seconds": round(stage.seconds, 3),
+            "actions_per_second": stage.rate,
             "note": stage.note,
         }
         for stage in result.stages
@@ -167,6 +176,7 @@ def run_document(result: Result, verb: str, replays: list[str], started: str) ->
         "counts": {
             "scenarios": sum(stage.scenarios for stage in result.stages),
             "actions": actions,
+            "actions_per_second": result.rate,
             "rows_taken": sum(1 for row in TABLE if result.rows.get(row.key)),
             "rows_total": len(TABLE),
             "cells_reached": reached,
@@ -200,6 +210,7 @@ def run_document(result: Result, verb: str, replays: list[str], started: str) ->
             for number, (each, replay) in enumerate(zip(result.found, replays, strict=True), 1)
         ],
         "replay": replays[0] if replays else None,
+        "again": again,
     }
 
 

@@ -4,51 +4,53 @@ Theory. A state is a canonical session, the ghosts of the properties, and what t
 the scope's budget. Sessions that differ only in message ids and turn numbers are one
 (`session.canonical`), and deterministic moves are merged: a state is a point where a call or an
 answer may come. Canonical sessions and ghosts are far fewer than states, so each is kept once in a
-table and a state is three numbers; what an action leads to is worked out once for each session,
-and what the properties make of it once for each ghost. The search keeps the parent of each state,
-not the state: a witness is rebuilt by replay. The order of actions is fixed, so two runs give the
-same numbers.
+table and a state is two numbers: its *place* (session and budget) and its ghosts. What an action
+leads to is worked out once for each session (`runs`), and what the properties make of it once for
+each ghost. The search keeps the parent of each state, not the state: a witness is rebuilt by
+replay. The order of actions is fixed, so two runs give the same numbers.
 """
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import attrs
 
 from loopspec.model.possible import rest_of
 from loopspec.model.properties import PROPERTIES, Breach
+from loopspec.model.runs import Runs, SharedRuns, Table, flags_of, is_choice, key_of
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import Listening, Session, canonical, letter, renamed
-from loopspec.model.table import TABLE, Refusal, apply, move, row_of
-from loopspec.model.words import Answer, Call, Entry, Made, Rest, text_message
+from loopspec.model.table import TABLE
+from loopspec.model.words import Answer, Call, text_message
 
 MOVE: Final = "move"
 Action = Call | Answer | str
 Cell = tuple[str, str, str]
-State = tuple[int, int, int, int]
-"""The number of a state, then of its session, of its ghosts and of what the run has spent."""
+State = tuple[int, int]
+"""The number of a state, and its key: place and ghosts, packed."""
 
-Effect = tuple[tuple[Entry, ...], tuple[tuple[str, str], ...], int]
+Naming = tuple[tuple[tuple[str, str], ...], int]
+"""The names behind a run and the turn from which turns count behind it."""
 
-K = TypeVar("K", bound=Hashable)
+NO_CELL: Final = -1
+WIDTH: Final = 32
+MASK: Final = (1 << WIDTH) - 1
+"""Numbers are packed side by side, 32 bits each."""
+
+REMEMBERED: Final = 4096
+"""How many results of one kind are remembered in any case."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-class Table(Generic[K]):
-    """Values numbered in the order in which they were first seen."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self.numbers: dict[K, int] = {}
-        self.values: list[K] = []
-
-    def number(self, value: K) -> int:
-        """The number of a value."""
-        number = self.numbers.get(value)
-        if number is None:
-            number = self.numbers[value] = len(self.values)
-            self.values.append(value)
-        return number
+def remember(known: dict[K, V], key: K, value: V, limit: int) -> V:
+    """Keep a value that can be worked out again; forgets everything when that is too much."""
+    if len(known) >= limit:
+        known.clear()
+    known[key] = value
+    return value
 
 
 class Found(NamedTuple):
@@ -127,124 +129,114 @@ def window_kind(session: Session) -> str:
     return "between ticks" if session.ready else "at rest"
 
 
-class Run(NamedTuple):
-    """What follows an action by itself, up to the next point of choice.
-
-    `effects` holds, for each property, the number of the entries that it looks at together with
-    the names and the turn to count from behind them.
-    """
-
-    session: int
-    quiescent: bool
-    effects: tuple[int, ...]
-
-
 @attrs.define
 class Tally:
-    """How often a run was a transition, and how often it led to a new state."""
+    """How often something was a transition, and how often that led to a new state."""
 
-    rows: tuple[str, ...]
     first: tuple[int, int]
     taken: int = 0
     fresh: int = 0
 
 
+WORDS: Final = 5
+"""A transition of a state in numbers: action, place behind it, cell or `NO_CELL`, trace, rows."""
+
+
 class _Search:
     """One breadth-first search.
 
-    `merge` and `rename` are switched off only to prove them right: the same rest states and
-    verdicts are found without them.
+    `merge`, `rename` and `memo` are switched off only to prove them right: the same is found
+    without them. Whatever can be worked out again is kept within bounds.
     """
 
-    def __init__(self, scope: Scope, merge: bool, rename: bool, states_max: int) -> None:
+    def __init__(
+        self, scope: Scope, merge: bool, rename: bool, memo: bool, states_max: int
+    ) -> None:
         self.scope = scope
-        self.merge = merge
         self.rename = rename
         self.states_max = states_max
         self.result = Explored(scope)
+        self.runs = SharedRuns(scope, merge) if memo else Runs(scope, merge)
         self.actions: Table[Action] = Table()
+        self.cells: Table[Cell] = Table()
         self.sessions: Table[Session] = Table()
         self.plain: Table[Session] = Table()
+        self.spents: Table[Spent] = Table()
+        self.places: Table[tuple[int, int]] = Table()
+        self.offers: dict[int, array[int]] = {}
+        self.visits = array("l")
+        self.rows: Table[tuple[str, ...]] = Table()
+        self.tallies: list[Tally] = []
+        self.namings: Table[Naming] = Table()
+        self.traces: Table[tuple[tuple[int, ...], int]] = Table()
+        self.named: list[int] = []
+        """For each session, how many messages it names."""
+        self.looks: list[list[bool]] = []
+        self.read: Table[tuple[tuple[int, ...], int]] = Table()
+        self.effects: list[tuple[int, ...]] = []
+        self.steps: list[dict[int, int]] = [{} for _ in PROPERTIES]
+        self.cell_tallies: list[Tally] = []
         self.own_ghosts: list[Table[Any]] = [Table() for _ in PROPERTIES]
         self.ghosts: Table[tuple[int, ...]] = Table()
-        self.spents: Table[Spent] = Table()
-        self.runs: dict[tuple[int, int, int], int] = {}
-        self.all_runs: list[Run] = []
-        self.tallies: list[Tally] = []
-        self.effects: Table[Effect] = Table()
-        self.steps: list[dict[int, int]] = [{} for _ in PROPERTIES]
-        self.rested: list[set[int]] = [set() for _ in PROPERTIES]
-        self.offers: dict[tuple[int, int], tuple[tuple[int, int, Cell | None], ...]] = {}
-        self.ids: dict[int, int] = {}
-        self.seen: set[tuple[int, int, int]] = set()
+        self.seen: set[int] = set()
+        # What may be forgotten.
+        self.known_runs: dict[int, int] = {}
+        self.known_watches: dict[int, int] = {}
+        self.known_names: list[dict[tuple[Any, int], int]] = [{} for _ in PROPERTIES]
+        self.known_rests: dict[int, bool] = {}
+        self.known_ends: dict[tuple[object, ...], tuple[int, int]] = {}
 
     # --- What an action leads to ---
 
-    def number_of(self, session: Session) -> tuple[int, dict[str, str]]:
-        """The number of the canonical session and the names that it gives."""
-        if not self.rename:
-            return self.sessions.number(session), {}
-        plain, names = canonical(session)
-        number = self.sessions.number(plain)
-        self.ids[number] = len(names)
-        return number, names
-
-    def run(self, number: int, action: int, spent: int, at: tuple[int, int]) -> int:
-        """The number of the run behind an action in a session."""
-        flags = flags_of(self.scope, self.spents.values[spent])
-        key = (number, action, flags)
-        known = self.runs.get(key)
+    def number_of(self, session: Session) -> tuple[int, int]:
+        """The number of the canonical session and of the naming behind it."""
+        key = key_of(session)
+        known = self.known_ends.get(key)
         if known is None:
-            known = self.runs[key] = len(self.all_runs)
-            run, rows = self.make_run(self.sessions.values[number], action, flags)
-            self.all_runs.append(run)
-            self.tallies.append(Tally(rows, at))
+            plain, names = canonical(session) if self.rename else (session, {})
+            number = self.sessions.number(plain)
+            if number == len(self.named):
+                self.named.append(len(names))
+            newest = int(session.turn) if self.rename else 0
+            known = number, self.namings.number((tuple(names.items()), newest))
+            remember(self.known_ends, key, known, REMEMBERED)
         return known
 
-    def make_run(self, session: Session, number: int, flags: int) -> tuple[Run, tuple[str, ...]]:
-        """An action and all moves behind it up to the next point of choice."""
-        action = self.actions.values[number]
-        rows: list[str] = []
-        entries: list[Entry] = []
-        if isinstance(action, str):
-            session = self.one_move(session, rows, entries)
-        else:
-            rows.append(row_of(session, action).key)
-            inside = session.listening
-            entries.append(Made(action, inside) if isinstance(action, Call) else action)
-            after = apply(session, action)
-            assert not isinstance(after, Refusal), f"{action} is enabled: {after}"
-            session = after
-        while self.merge and not is_choice(session, self.scope, flags):
-            session = self.one_move(session, rows, entries)
-        newest = int(session.turn) if self.rename else 0
-        after_number, names = self.number_of(session)
-        given = tuple(names.items())
-        effects = tuple(
-            self.effects.number((tuple(filter(each.looks_at, entries)), given, newest))
-            for each in PROPERTIES
+    def run(self, number: int, action: int, flags: int) -> int:
+        """The packed numbers of the session, the trace and the rows behind an action."""
+        made = self.actions.values[action]
+        end, rows, entries = self.runs.behind(
+            self.sessions.values[number], None if isinstance(made, str) else made, flags
         )
-        return Run(after_number, session.quiescent, effects), tuple(rows)
+        session, naming = self.number_of(end)
+        trace = self.trace(entries, naming)
+        return (session << WIDTH | trace) << WIDTH | self.rows.number(rows)
 
-    def one_move(self, session: Session, rows: list[str], entries: list[Entry]) -> Session:
-        """One move, with its row and observation written down."""
-        moved = move(session)
-        assert moved is not None, "a session that is not quiescent moves"
-        rows.append(moved.row.key)
-        if moved.observation is not None:
-            entries.append(moved.observation)
-        return moved.session
+    def trace(self, entries: tuple[int, ...], naming: int) -> int:
+        """The number of a run's entries with the naming behind it, shared out to properties."""
+        trace = self.traces.number((entries, naming))
+        if trace == len(self.effects):
+            for entry in self.runs.entries.values[len(self.looks) :]:
+                self.looks.append([each.looks_at(entry) for each in PROPERTIES])
+            self.effects.append(
+                tuple(
+                    self.read.number((tuple(e for e in entries if self.looks[e][index]), naming))
+                    for index in range(len(PROPERTIES))
+                )
+            )
+        return trace
 
     # --- What the properties make of it ---
 
-    def watch(self, ghosts: int, run: Run, at: tuple[int, int]) -> int:
+    def watch(self, ghosts: int, trace: int, at: tuple[int, int]) -> int:
         """The number of the ghosts behind a run; each property is worked out by itself."""
         after: list[int] = []
+        effects = self.effects[trace]
         for index, ghost in enumerate(self.ghosts.values[ghosts]):
-            key = ghost << 32 | run.effects[index]
+            key = ghost << WIDTH | effects[index]
             following = self.steps[index].get(key)
             if following is None:
-                following = self.watch_one(index, ghost, run.effects[index], at)
+                following = self.watch_one(index, ghost, effects[index], at)
                 self.steps[index][key] = following
             after.append(following)
         return self.ghosts.number(tuple(after))
@@ -256,15 +248,22 @@ class _Search:
         no other property looks at it.
         """
         each, own = PROPERTIES[index], self.own_ghosts[index].values[ghost]
-        entries, names, newest = self.effects.values[effect]
-        for entry in entries:
+        entries, naming = self.read.values[effect]
+        for number in entries:
+            entry = self.runs.entries.values[number]
             if each.code not in self.result.met and each.met(own, entry):
                 self.result.met[each.code] = at
             own, breaches = each.step(own, entry)
             self.report(breaches, at)
-        if self.rename:
-            own = renamed(own, dict(names), newest, private=True)
-        return self.own_ghosts[index].number(own)
+        known = self.known_names[index].get((own, naming))
+        if known is None:
+            plain = own
+            if self.rename:
+                names, newest = self.namings.values[naming]
+                plain = renamed(own, dict(names), newest, private=True)
+            known = self.own_ghosts[index].number(plain)
+            remember(self.known_names[index], (own, naming), known, self.limit)
+        return known
 
     def report(self, breaches: Iterable[Breach], at: tuple[int, int]) -> None:
         """Keep the first breach of each property: breadth first makes it a shortest one."""
@@ -275,15 +274,16 @@ class _Search:
     def check_rest(self, session: int, ghosts: int, at: tuple[int, int]) -> None:
         """Count a rest state and let the properties look at it."""
         quiet = self.sessions.values[session]
-        rest: Rest | None = None
-        for index, ghost in enumerate(self.ghosts.values[ghosts]):
-            if (key := ghost << 32 | session) in self.rested[index]:
-                continue
-            self.rested[index].add(key)
-            rest = rest or rest_of(quiet)
-            each, own = PROPERTIES[index], self.own_ghosts[index].values[ghost]
-            self.report(each.at_rest(own, rest), at)
         self.result.rests.add(session if self.rename else self.number_of_plain(quiet))
+        key = session << WIDTH | ghosts
+        if key in self.known_rests:
+            return
+        remember(self.known_rests, key, True, self.limit)
+        rest = rest_of(quiet)
+        for each, own, ghost in zip(
+            PROPERTIES, self.own_ghosts, self.ghosts.values[ghosts], strict=True
+        ):
+            self.report(each.at_rest(own.values[ghost], rest), at)
 
     def number_of_plain(self, session: Session) -> int:
         """The number of the canonical session among those met at rest."""
@@ -291,23 +291,41 @@ class _Search:
 
     # --- The search ---
 
-    def offer(self, session: int, spent: int) -> tuple[tuple[int, int, Cell | None], ...]:
-        """The actions of a state, each with the budget behind it and, for a call, its cell."""
-        known = self.offers.get((session, spent))
-        if known is not None:
-            return known
+    def offer(self, place: int, parent: int) -> "array[int]":
+        """The transitions of all states at a place, which is a session with a budget."""
+        session, spent = self.places.values[place]
         at, paid = self.sessions.values[session], self.spents.values[spent]
-        named = self.ids[session] if self.rename else paid.sends + paid.edits
-        offered: list[tuple[int, int, Cell | None]] = []
-        for action, after in choices(at, self.scope, paid, text_message(letter(named))):
-            cell = None
-            if isinstance(action, Call):
-                cell = (action.name, window_kind(at), driver_state(at))
-            offered.append((self.actions.number(action), self.spents.number(after), cell))
+        used = self.named[session] if self.rename else paid.sends + paid.edits
+        where = (window_kind(at), driver_state(at))
+        actions: list[tuple[Action, Spent]] = []
+        actions.extend(choices(at, self.scope, paid, text_message(letter(used))))
         if not at.quiescent:
-            offered.append((self.actions.number(MOVE), spent, None))
-        known = self.offers[(session, spent)] = tuple(offered)
-        return known
+            actions.append((MOVE, paid))
+        offers = array("i")
+        for action, after in actions:
+            number = self.actions.number(action)
+            flags = flags_of(self.scope, after)
+            key = (session << WIDTH | number) << 2 | flags
+            run = self.known_runs.get(key)
+            if run is None:
+                run = self.run(session, number, flags)
+                remember(self.known_runs, key, run, self.limit)
+            cell = NO_CELL
+            if isinstance(action, Call):
+                cell = self.cells.number((action.name, *where))
+                if cell == len(self.cell_tallies):
+                    self.cell_tallies.append(Tally((parent, number)))
+            end, trace, rows = run >> 2 * WIDTH, run >> WIDTH & MASK, run & MASK
+            if rows == len(self.tallies):
+                self.tallies.append(Tally((parent, number)))
+            behind = self.places.number((end, self.spents.number(after)))
+            offers.extend((number, behind, cell, trace, rows))
+        return offers
+
+    @property
+    def limit(self) -> int:
+        """How much of one kind is remembered: bounded for each state."""
+        return REMEMBERED + 2 * self.result.states
 
     def search(
         self, progress: Callable[[Progress], None] | None, stop: Callable[[], bool]
@@ -318,10 +336,11 @@ class _Search:
         start = tuple(
             own.number(each.start) for own, each in zip(self.own_ghosts, PROPERTIES, strict=True)
         )
-        root = (session, self.ghosts.number(start), self.spents.number(Spent()))
+        place = self.places.number((session, self.spents.number(Spent())))
+        root = place << WIDTH | self.ghosts.number(start)
         self.seen.add(root)
         self.keep(-1, -1)
-        frontier = [(0, *root)]
+        frontier = [(0, root)]
         while frontier and result.complete:
             following: list[State] = []
             for count, state in enumerate(frontier):
@@ -348,28 +367,31 @@ class _Search:
 
     def expand(self, state: State, following: list[State]) -> None:
         """All transitions of one state."""
-        parent, session, ghosts, spent = state
-        result = self.result
-        for action, paid, cell in self.offer(session, spent):
-            at = (parent, action)
-            number = self.run(session, action, paid, at)
-            run = self.all_runs[number]
-            behind = self.watch(ghosts, run, at)
-            tally = self.tallies[number]
-            tally.taken += 1
-            result.transitions += 1
-            if cell is not None:
-                result.cells[cell] = result.cells.get(cell, 0) + 1
-                if cell not in result.cell_first:
-                    result.cell_first[cell] = at
-            key = (run.session, behind, paid)
-            if key in self.seen:
+        parent, packed = state
+        place, ghosts = packed >> WIDTH, packed & MASK
+        while place >= len(self.visits):
+            self.visits.append(0)
+        self.visits[place] += 1
+        offers = self.offers.get(place)
+        if offers is None:
+            offers = self.offers[place] = self.offer(place, parent)
+        seen, watches = self.seen, self.known_watches
+        each = iter(offers)
+        for action, there, _, trace, rows in zip(each, each, each, each, each, strict=True):
+            behind = watches.get(ghosts << WIDTH | trace)
+            if behind is None:
+                behind = self.watch(ghosts, trace, (parent, action))
+                remember(watches, ghosts << WIDTH | trace, behind, self.limit)
+            key = there << WIDTH | behind
+            if key in seen:
                 continue
-            self.seen.add(key)
-            tally.fresh += 1
-            following.append((self.keep(parent, action), *key))
-            if run.quiescent:
-                self.check_rest(run.session, behind, at)
+            seen.add(key)
+            self.tallies[rows].fresh += 1
+            following.append((self.keep(parent, action), key))
+            session = self.places.values[there][0]
+            if self.sessions.values[session].quiescent:
+                self.check_rest(session, behind, (parent, action))
+        self.result.transitions += len(offers) // WORDS
 
     def keep(self, parent: int, action: int) -> int:
         """The number of a new state."""
@@ -379,34 +401,23 @@ class _Search:
         return self.result.states - 1
 
     def summarise(self) -> None:
-        """Fold the tallies of runs into counts of rows."""
+        """Fold the tallies of runs into counts of rows and of cells."""
         result = self.result
         result.sessions = len(self.sessions.values)
         result.alphabet = self.actions.values
-        for tally in self.tallies:
-            for key in tally.rows:
+        for place, offers in self.offers.items():
+            for cell, number in zip(offers[2::WORDS], offers[4::WORDS], strict=True):
+                self.tallies[number].taken += self.visits[place]
+                if cell != NO_CELL:
+                    self.cell_tallies[cell].taken += self.visits[place]
+        for rows, tally in zip(self.rows.values, self.tallies, strict=True):
+            for key in rows:
                 result.taken[key] = result.taken.get(key, 0) + tally.taken
                 result.fresh[key] = result.fresh.get(key, 0) + tally.fresh
                 result.first.setdefault(key, tally.first)
-
-
-def flags_of(scope: Scope, spent: Spent) -> int:
-    """What of the budget decides where a run stops: twice calls left plus calls inside left."""
-    if not scope.between and not scope.inside:
-        return 0
-    left = spent.sends < scope.sends or spent.edits < scope.edits or spent.cancels < scope.cancels
-    return 2 * left + (spent.inside < scope.inside)
-
-
-def is_choice(session: Session, scope: Scope, flags: int) -> bool:
-    """Whether something other than a move may happen here; `flags` as `flags_of` gives."""
-    if session.quiescent:
-        return True
-    if flags < 2:
-        return False
-    if session.ready:
-        return scope.between
-    return flags == 3 and session.listening and session.depth <= scope.depth
+        for name, tally in zip(self.cells.values, self.cell_tallies, strict=True):
+            result.cells[name] = tally.taken
+            result.cell_first[name] = tally.first
 
 
 def never() -> bool:
@@ -421,17 +432,33 @@ def explore(
     states_max: int = 0,
     merge: bool = True,
     rename: bool = True,
+    memo: bool = True,
 ) -> Explored:
     """Explore one scope breadth first, with every property on every state and transition.
 
     `progress` is called now and then; `stop` ends the search early, as `states_max` does when it
     is not 0. `merge` and `rename` are for the proofs that merging moves and renaming ids change
-    neither the rest states nor the verdicts.
+    neither the rest states nor the verdicts, `memo` for the proof that sharing runs is neutral.
     """
-    return _Search(scope, merge, rename, states_max).search(progress, stop)
+    return _Search(scope, merge, rename, memo, states_max).search(progress, stop)
 
 
 def dead_rows(results: Iterable[Explored]) -> tuple[str, ...]:
     """The rows of the table that no exploration has taken, in table order."""
     taken = {key for result in results for key in result.taken}
     return tuple(each.key for each in TABLE if each.key not in taken)
+
+
+__all__ = [
+    "Action",
+    "Cell",
+    "Explored",
+    "Found",
+    "Progress",
+    "dead_rows",
+    "driver_state",
+    "explore",
+    "flags_of",
+    "is_choice",
+    "window_kind",
+]

@@ -12,6 +12,7 @@ is *ready*: it resumes on the next tick. Delivering a record or an event leaves 
 frame, and a call may land only where the stack is empty or its head is listening.
 """
 
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 import attrs
@@ -449,9 +450,9 @@ class Session:
     """The gate that the task awaits; empty when it awaits one tick."""
 
     def but(self, **changes: object) -> "Session":
-        """The session with some fields changed; as `attrs.evolve`, in a fifth of its time."""
+        """The session with some fields changed; as `attrs.evolve`, but much faster."""
         new = object.__new__(Session)
-        new.__dict__.update(self.__dict__, **changes)
+        object.__setattr__(new, "__dict__", self.__dict__ | changes)
         return new
 
     def go(self, *frames: Frame) -> "Session":
@@ -552,6 +553,9 @@ def letter(index: int) -> str:
     return LETTERS[index % 26] + (str(index // 26) if index > 25 else "")
 
 
+ATOMS: Final = frozenset({str, int, bool, type(None)})
+
+
 def renamed(value: object, names: dict[str, str], newest: int, private: bool = False) -> object:
     """`value` with message ids renamed by first appearance and turns counted from `newest`.
 
@@ -559,23 +563,30 @@ def renamed(value: object, names: dict[str, str], newest: int, private: bool = F
     with `private` these get names that no session uses.
     """
     kind = type(value)
-    if kind is str or value is None or kind is bool or kind is int:
+    if kind in ATOMS or value == ():
         return value
     if kind is Message:
         assert isinstance(value, Message)
         name = names.get(value.id)
         if name is None:
             name = names[value.id] = "~" * private + letter(len(names))
-        if value.blocks == (Block("text", value.id),):
-            return Message(name, value.role, value.source, (Block("text", name),))
-        return value._replace(id=name)
+        return named(value, name)
     if kind is Turn:
         assert isinstance(value, Turn)
         return Turn(int(value) - newest)
     assert isinstance(value, tuple), f"{kind.__name__} has no canonical form"
-    parts = [renamed(part, names, newest, private) for part in value]
-    make = getattr(kind, "_make", tuple)
-    return make(parts)
+    parts = [
+        part if type(part) in ATOMS else renamed(part, names, newest, private) for part in value
+    ]
+    return tuple.__new__(type(value), parts)
+
+
+@lru_cache(maxsize=4096)
+def named(message: Message, name: str) -> Message:
+    """The message under another id; a text that is its id goes with it."""
+    if message.blocks == (Block("text", message.id),):
+        return message._replace(id=name, blocks=(Block("text", name),))
+    return message._replace(id=name)
 
 
 def canonical(session: Session) -> tuple[Session, dict[str, str]]:

@@ -1,5 +1,6 @@
 """`loopspec check`: judge a subject against the specification."""
 
+import contextlib
 import datetime
 import secrets
 import shlex
@@ -27,9 +28,14 @@ provider: done
 pre-step: enter
 cancel user keep
 provider: cut
+followup E
 pre-step: reject
+inject F
 """
-"""The run whose log and trace every run folder keeps: a turn of two steps, a stop, a reject."""
+"""The run whose log and trace every run folder keeps: a turn of two steps, a stop, a reject.
+
+Something is pending in both lists when it ends.
+"""
 EFFORTS = ("quick", "ci", "deep")
 
 
@@ -81,6 +87,7 @@ Exit codes: 0 holds, 1 broken, 2 could not run, 3 inconclusive.
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to put the run folder into.  [default: ./loopspec-runs]",
 )
+@click.option("--cells", is_flag=True, help="Print every window of the coverage table.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON instead of text.")
 def command(
     profile: str,
@@ -89,6 +96,7 @@ def command(
     mutant: str | None,
     examples: int | None,
     out: Path | None,
+    cells: bool,
     as_json: bool,
 ) -> int:
     """Run the shipped loop under control and judge everything that it does.
@@ -112,10 +120,13 @@ def command(
         with ProgressLine() as line:
             result = check_subject(factory, profile, effort, chosen, examples, line.update)
         replays = write_witnesses(folder, result, mutant)
-        write_document(folder, run_document(result, "check", replays, started))
+        again = f"loopspec check --profile {profile} --effort {effort} --seed {chosen}"
+        again += f" --mutant {shlex.quote(mutant)}" if mutant else ""
+        again += "" if examples is None else f" --examples {examples}"
+        write_document(folder, run_document(result, "check", replays, started, again))
     except FolderError as error:
         raise CouldNotRun(str(error)) from error
-    return tell(folder, as_json)
+    return tell(folder, as_json, cells)
 
 
 def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
@@ -123,14 +134,17 @@ def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
 
     Written before anything is judged, so that there is something to look at whatever happens.
     """
+    from loopspec.conformance.control import ControlError
     from loopspec.conformance.drive import run_scenario
     from loopspec.conformance.verdict import write_evidence
     from loopspec.model.scenario import parse_scenario
 
-    outcome = run_scenario(factory(), parse_scenario(KEPT), profile=profile)
-    write_evidence(folder, "run", outcome)
+    with contextlib.suppress(ControlError):  # the stages meet the same fault, and report it
+        outcome = run_scenario(factory(), parse_scenario(KEPT), profile=profile)
+        write_evidence(folder, "run", outcome)
     for log in folder.glob("session-*.sqlite"):
-        log.rename(folder / "log.sqlite")
+        log.replace(folder / "log.sqlite")
+        log.with_name(f"{log.name}.lock").unlink(missing_ok=True)  # the owner's, and it is closed
 
 
 def write_witnesses(folder: Path, result: "Result", mutant: str | None) -> list[str]:

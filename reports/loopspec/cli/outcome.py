@@ -7,7 +7,7 @@ from loopspec.cli.exits import CouldNotRun
 from loopspec.cli.report import write_text
 
 
-def tell(folder: Path, as_json: bool) -> int:
+def tell(folder: Path, as_json: bool, cells: bool = False) -> int:
     """Write `report.html` into a run folder, print the run and return its exit code.
 
     Everything is read back from the folder: what is printed is what anybody can print again later
@@ -28,5 +28,5 @@ def tell(folder: Path, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(to_json(run))
     else:
-        print_run(run, sys.stdout, str(page))
+        print_run(run, sys.stdout, str(page), cells)
     return run.exit

@@ -37,6 +37,7 @@ Exit codes: 0 rendered, whatever the verdict; 2 could not (missing, foreign or n
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write JUnit XML to FILE.",
 )
+@click.option("--cells", is_flag=True, help="Print every window of the coverage table.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON instead of text.")
 @click.option(
     "--open",
@@ -45,7 +46,12 @@ Exit codes: 0 rendered, whatever the verdict; 2 could not (missing, foreign or n
     help="Open the page in a browser (writes RUNFOLDER/report.html if --html is absent).",
 )
 def command(
-    folder: Path | None, html: Path | None, junit: Path | None, as_json: bool, open_page: bool
+    folder: Path | None,
+    html: Path | None,
+    junit: Path | None,
+    cells: bool,
+    as_json: bool,
+    open_page: bool,
 ) -> int:
     """Render a run folder as text, as one self-contained page, as JUnit XML or as JSON.
 
@@ -73,7 +79,7 @@ def command(
     if as_json:
         sys.stdout.write(to_json(run))
     else:
-        print_run(run, sys.stdout, str(html) if html else "")
+        print_run(run, sys.stdout, str(html) if html else "", cells)
     if open_page and html is not None:
         click.launch(html.resolve().as_uri())
     return 0

@@ -1,5 +1,6 @@
 """Subjects and profiles by name, for the verbs that take one."""
 
+import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,10 +38,21 @@ def python_factory(mutant: str | None, folder: Path | None = None) -> "SubjectFa
 
     if mutant is None:
         return lambda: PythonSubject(folder=folder)
-    from loopspec.conformance.mutants import MutantError, mutated_impl
+    from loopspec.conformance.mutants import MutantError, load_mutants, mutated_impl
 
+    known = [each.id for each in load_mutants()]
+    if mutant not in known:
+        near = difflib.get_close_matches(mutant, known, n=3, cutoff=0.4) or known[:3]
+        sentence = f"expected one of {len(known)} mutants ({', '.join(near)}, …), got {mutant!r}"
+        raise CouldNotRun(sentence, "docs/mutants.md lists them all")
     try:
         impl = mutated_impl(mutant)
     except MutantError as error:
         raise CouldNotRun(str(error)) from error
-    return lambda: PythonSubject(impl, folder=folder)
+
+    def planted() -> PythonSubject:
+        subject = PythonSubject(impl, folder=folder)
+        subject.name = f"{PythonSubject.name}, mutant {mutant}"
+        return subject
+
+    return planted

@@ -27,6 +27,32 @@ def cell_tables(cells: Sequence[Cell]) -> list[CellTable]:
     ]
 
 
+class CellSummary(msgspec.Struct, frozen=True):
+    """All cells at a glance: drivers down, calls across, windows counted.
+
+    An entry is how many windows were reached and how many the model enables; None where it enables
+    none.
+    """
+
+    calls: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[tuple[int, int] | None, ...]], ...]
+
+
+def cell_summary(cells: Sequence[Cell]) -> CellSummary:
+    """The windows of each call in each driver state, counted."""
+    calls = tuple(dict.fromkeys(cell.call for cell in cells))
+    drivers = dict.fromkeys(cell.driver for cell in cells)
+    rows = []
+    for driver in drivers:
+        entries = []
+        for call in calls:
+            here = [cell for cell in cells if (cell.driver, cell.call) == (driver, call)]
+            known = [cell.reached for cell in here if cell.enabled or cell.reached]
+            entries.append((sum(map(bool, known)), len(known)) if known else None)
+        rows.append((driver, tuple(entries)))
+    return CellSummary(calls, tuple(rows))
+
+
 def _table(driver: str, cells: Sequence[Cell]) -> CellTable:
     calls = tuple(dict.fromkeys(cell.call for cell in cells))
     windows = tuple(dict.fromkeys(cell.window for cell in cells))

@@ -13,7 +13,7 @@ from typing import Final
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateNotFound
 from markupsafe import Markup
 
-from loopspec.reports.cells import cell_tables
+from loopspec.reports.cells import CellTable, cell_summary, cell_tables
 from loopspec.reports.run import RowCount, Run
 from loopspec.reports.sequence import diagram_rows, head_svg, kind_svg
 from loopspec.reports.text import clean, clean_lines
@@ -52,6 +52,7 @@ def to_html(run: Run) -> str:
         head=head_svg(),
         legend=[(kind, kind_svg(kind)) for kind in KINDS],
         tables=cell_tables(run.cells),
+        summary=cell_summary(run.cells),
         missed=len(missed_cells(run)),
         frames=_frames(run),
         dead=sum(not row.taken for row in run.rows),
@@ -63,6 +64,12 @@ def to_html(run: Run) -> str:
 def _frames(run: Run) -> list[tuple[str, list[RowCount]]]:
     names = dict.fromkeys(row.frame for row in run.rows)
     return [(name, [row for row in run.rows if row.frame == name]) for name in names]
+
+
+def _reached(table: CellTable) -> str:
+    """How many cells of a table were reached."""
+    counts = [count for row in table.counts for count in row if count is not None]
+    return f"{sum(map(bool, counts))} of {len(counts)} reached"
 
 
 def _environment() -> Environment:
@@ -83,6 +90,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "allowed_words": allowed_words,
         "count_words": count_words,
+        "reached": _reached,
         "verdict_line": verdict_line,
         "witness_words": witness_words,
     }

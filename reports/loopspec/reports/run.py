@@ -55,6 +55,7 @@ class Stage(msgspec.Struct, frozen=True):
     scenarios: Count = 0
     actions: Count = 0
     seconds: float = 0.0
+    actions_per_second: Count = 0
     note: str = ""
 
 
@@ -111,6 +112,8 @@ class Finding(msgspec.Struct, frozen=True):
     property: str
     sentence: str
     title: str = ""
+    codes: tuple[str, ...] = ()
+    seen_by: str = ""
     rules: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
     however: str = ""
@@ -146,6 +149,7 @@ class Run(msgspec.Struct, frozen=True):
     cells: tuple[Cell, ...] = ()
     findings: tuple[Finding, ...] = ()
     replay: str | None = None
+    again: str = ""
 
 
 def read_run(folder: Path) -> Run:

@@ -8,7 +8,7 @@ every string passes `clean`.
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
 
-from loopspec.reports.cells import CellTable, cell_tables
+from loopspec.reports.cells import CellSummary, CellTable, cell_summary, cell_tables
 from loopspec.reports.run import Finding, Run
 from loopspec.reports.text import clean, clean_lines
 from loopspec.reports.words import (
@@ -36,27 +36,33 @@ Line = tuple[str, str]
 """A line of text and the style it is printed in."""
 
 
-def print_run(run: Run, file: IO[str], report: str = "") -> None:
-    """Print a run; colours only where `file` is a terminal. `report` is the path of the page."""
+def print_run(run: Run, file: IO[str], report: str = "", cells: bool = False) -> None:
+    """Print a run; colours only where `file` is a terminal. `report` is the path of the page.
+
+    `cells` prints each window of the coverage table instead of counting them.
+    """
     from rich.console import Console  # 29 ms that `--help` need not pay
     from rich.text import Text
 
     console = Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    for text, style in lines_of(run, report):
+    for text, style in lines_of(run, report, cells):
         if console.is_terminal:
             console.print(Text(text, style=style), soft_wrap=True)
         else:
             file.write(text + "\n")
 
 
-def lines_of(run: Run, report: str = "") -> Iterator[Line]:
+def lines_of(run: Run, report: str = "", cells: bool = False) -> Iterator[Line]:
     """All lines of the print-out, in order."""
     for finding in run.findings:
         yield from _finding(run, finding)
     yield from _stages(run)
     yield from _properties(run)
-    for table in cell_tables(run.cells):
-        yield from _cells(table)
+    if cells:
+        for table in cell_tables(run.cells):
+            yield from _cells(table)
+    elif run.cells:
+        yield from _summary(cell_summary(run.cells))
     yield from _gaps(run)
     yield from closing_lines(run, report)
 
@@ -80,8 +86,13 @@ def _finding(run: Run, finding: Finding) -> Iterator[Line]:
     yield (f"{_head(finding.property)} broken: {clean(finding.sentence)}", STYLES["broken"])
     seed = "" if run.seed is None else f"   seed {run.seed}"
     yield (f"  subject   {clean(subject_words(run))}{seed}   profile {clean(run.profile)}", "")
-    if finding.title:
+    if finding.title and finding.title != finding.however:
         yield (f"  breach    {clean(finding.title)}", "")
+    others = [code for code in finding.codes if code != finding.property]
+    if others:
+        yield (f"  also      {clean(' '.join(others))}", "")
+    if finding.seen_by:
+        yield (f"  seen by   {clean(finding.seen_by)}", "dim")
     if finding.rules:
         yield (f"  rules     {clean(' '.join(finding.rules))}", "dim")
     yield (f"  witness   {clean(witness_words(finding))}", "")
@@ -107,10 +118,12 @@ def _why(finding: Finding) -> Iterator[tuple[str, str]]:
 def _stages(run: Run) -> Iterator[Line]:
     for stage in run.stages:
         note = f"  {clean(stage.note, 120)}" if stage.note else ""
+        rate = f" {number(stage.actions_per_second):>7} actions/s"
+        rate = rate if stage.actions_per_second else " " * len(rate)
         yield (
             f"stage {clean(stage.name, 20):<12} {stage.verdict:<13}"
             f"{number(stage.scenarios):>8} scenarios {number(stage.actions):>9} actions "
-            f"{stage.seconds:>7.1f} s{note}",
+            f"{stage.seconds:>7.1f} s{rate}{note}",
             STYLES.get(stage.verdict, "") if stage.verdict != "holds" else "",
         )
 
@@ -134,7 +147,7 @@ def _cells(table: CellTable) -> Iterator[Line]:
     width = max(map(len, (*windows, "")))
     columns = [max(len(call), 6) for call in calls]
     yield ("", "")
-    yield (f"calls made while the driver is {clean(table.driver, 30)}", "bold")
+    yield (f"calls made, driver {clean(table.driver, 30)}", "bold")
     heads = "  ".join(f"{call:>{wide}}" for call, wide in zip(calls, columns, strict=True))
     yield (f"  {'':<{width}}  {heads}", "dim")
     for window, counts in zip(windows, table.counts, strict=True):
@@ -143,6 +156,22 @@ def _cells(table: CellTable) -> Iterator[Line]:
             for count, wide in zip(counts, columns, strict=True)
         )
         yield (f"  {_head(window):<{width}}  {cells}", "")
+
+
+def _summary(summary: CellSummary) -> Iterator[Line]:
+    """Drivers down, calls across; windows reached of windows enabled, `.` where there are none."""
+    calls = [clean(call, 12) for call in summary.calls]
+    drivers = [clean(driver, 24) for driver, _ in summary.rows]
+    width = max(map(len, (*drivers, "driver")))
+    columns = [max(len(call), 5) for call in calls]
+    yield ("", "")
+    yield ("windows in which each call was made, of those the model enables (--cells: all)", "bold")
+    heads = "  ".join(f"{call:>{wide}}" for call, wide in zip(calls, columns, strict=True))
+    yield (f"  {'driver':<{width}}  {heads}", "dim")
+    for driver, (_, entries) in zip(drivers, summary.rows, strict=True):
+        texts = ["." if entry is None else f"{entry[0]}/{entry[1]}" for entry in entries]
+        row = "  ".join(f"{text:>{wide}}" for text, wide in zip(texts, columns, strict=True))
+        yield (f"  {_head(driver):<{width}}  {row}", "")
 
 
 def _gaps(run: Run) -> Iterator[Line]:

@@ -31,7 +31,7 @@ def verdict_line(run: Run) -> str:
     """The line that a run ends with: the verdict, its exit code and the first reason."""
     line = f"{run.verdict} (exit {run.exit})"
     if run.verdict == "broken" and run.findings:
-        codes = sorted({finding.property for finding in run.findings})
+        codes = sorted({code for each in run.findings for code in (each.property, *each.codes)})
         return f"{line}: {', '.join(codes)}"
     return f"{line}: {run.reasons[0]}" if run.reasons else line
 
@@ -43,6 +43,12 @@ def count_words(run: Run) -> str:
     for key, value in counts.items():
         noun = key.replace("_", " ")
         if key.endswith(("_total", "_enabled")):
+            continue
+        if key.endswith("_peak"):
+            thing = noun.removesuffix(" peak")
+            parts.append(
+                f"at most {number(value)} {thing.removesuffix('s') if value == 1 else thing}"
+            )
             continue
         for done, whole in (("_taken", "_total"), ("_reached", "_enabled")):
             stem = key.removesuffix(done)

@@ -57,13 +57,12 @@ PROPERTIES: Final = (
     "LOST",
     "ORDER",
     "CAUSE",
-    "DUP",
     "WAKE",
     "STATUS",
     "QUIET",
-    "SCOPE",
+    "TRACE",
 )
-"""Codes of the properties that a mutant may be filed under."""
+"""Codes that a mutant may be filed under: a property that reports it by itself, or TRACE."""
 
 
 class MutantError(Exception):
@@ -74,6 +73,7 @@ class MutantError(Exception):
 class Mutant:
     """One named fault: where it is, what it does, and which rules say that it is one.
 
+    `code` is a property that reports the witness without trace inclusion; TRACE when none does.
     `witness` is the text of a scenario that shows it, ready to be pasted into `replay`.
     """
 

@@ -92,7 +92,8 @@ class Rejecting(NamedTuple):
 
 def rej_closes_as_blocked(ghost: Rejecting, entry: Entry) -> tuple[Rejecting, tuple[Breach, ...]]:
     """REJ: A reject opens no step, puts nothing back and closes the turn as blocked."""
-    ghost = ghost._replace(calls=ghost.calls.after(entry))
+    calls = ghost.calls.after(entry)
+    ghost = ghost if calls is ghost.calls else ghost._replace(calls=calls)
     if is_cancel(entry):
         return ghost._replace(
             canceled=True, phase="" if ghost.phase == "rejected" else ghost.phase
@@ -104,7 +105,6 @@ def rej_closes_as_blocked(ghost: Rejecting, entry: Entry) -> tuple[Rejecting, tu
     seen = told(entry)
     if seen is None:
         return ghost, NEVER
-    because = (f"the pre-step decision over {ids(ghost.batch)} was to reject.",)
     if seen.name == "pre-step":
         return ghost._replace(batch=messages(seen.get("messages")), phase=""), NEVER
     if seen.name == "turn/start":
@@ -114,28 +114,33 @@ def rej_closes_as_blocked(ghost: Rejecting, entry: Entry) -> tuple[Rejecting, tu
         back = tuple(m for m in inserted if m in ghost.batch and not ghost.calls.may_insert(m))
         ghost = ghost._replace(calls=ghost.calls.inserted(inserted))
         if back and ghost.phase:
-            return ghost, (
-                Breach("REJ", because, f"{ids(back)} went back into {seen.get('target')}"),
-            )
+            went = f"{ids(back)} went back into {seen.get('target')}"
+            return ghost, (Breach("REJ", _decided(ghost), went),)
     if ghost.phase != "rejected":
         return Rejecting(calls=ghost.calls) if seen.name == "turn/end" else ghost, NEVER
     if seen.name in ("step/start", "agent/error"):
-        return ghost, (Breach("REJ", because, f"{seen.name} followed"),)
+        return ghost, (Breach("REJ", _decided(ghost), f"{seen.name} followed"),)
     if seen.name == "agent/inbox/discarded" and message(seen) in ghost.batch:
-        return ghost, (Breach("REJ", because, f"{message(seen).id} was announced as discarded"),)
+        said = f"{message(seen).id} was announced as discarded"
+        return ghost, (Breach("REJ", _decided(ghost), said),)
     if seen.name == "turn/end":
         closed = ghost._replace(phase="closed")
         if seen.get("reason") == "blocked":
             return closed, NEVER
-        return closed, (Breach("REJ", because, f"the turn ended as {seen.get('reason')}"),)
+        return closed, (Breach("REJ", _decided(ghost), f"the turn ended as {seen.get('reason')}"),)
     return ghost, NEVER
+
+
+def _decided(ghost: Rejecting) -> tuple[str, ...]:
+    """Why the turn has to close as blocked."""
+    return (f"the pre-step decision over {ids(ghost.batch)} was to reject.",)
 
 
 def rej_at_rest(ghost: Rejecting, rest: Rest) -> tuple[Breach, ...]:
     """At rest the rejected turn is closed."""
     if ghost.phase == "rejected":
-        because = (f"the pre-step decision over {ids(ghost.batch)} was to reject.",)
-        return (Breach("REJ", because, f"the turn is not closed and the session is {rest.status}"),)
+        left = f"the turn is not closed and the session is {rest.status}"
+        return (Breach("REJ", _decided(ghost), left),)
     return NEVER
 
 

@@ -32,7 +32,8 @@ class Owners(NamedTuple):
 
 def own_one_end(ghost: Owners, entry: Entry) -> tuple[Owners, tuple[Breach, ...]]:
     """OWN: Each insertion was asked for and ends once: pending, claimed or discarded."""
-    ghost = ghost._replace(calls=ghost.calls.after(entry))
+    calls = ghost.calls.after(entry)
+    ghost = ghost if calls is ghost.calls else ghost._replace(calls=calls)
     seen = told(entry)
     if seen is None:
         return ghost, NEVER
@@ -45,15 +46,17 @@ def own_one_end(ghost: Owners, entry: Entry) -> tuple[Owners, tuple[Breach, ...]
     if seen.name == "agent/inbox/claimed":
         gone = message(seen)
         after = ghost._replace(taken=without(ghost.taken, gone))
+        if gone in ghost.taken:
+            return after, NEVER
         because = (f"taken by a claim and not yet announced: {ids(ghost.taken)}.",)
-        breach = Breach("OWN", because, f"{gone.id} was announced as claimed")
-        return after, NEVER if gone in ghost.taken else (breach,)
+        return after, (Breach("OWN", because, f"{gone.id} was announced as claimed"),)
     if seen.name == "agent/inbox/discarded":
         gone = message(seen)
         after = ghost._replace(dropped=without(ghost.dropped, gone))
+        if gone in ghost.dropped:
+            return after, NEVER
         because = (f"canceled and not yet announced: {ids(ghost.dropped)}.",)
-        breach = Breach("OWN", because, f"{gone.id} was announced as discarded")
-        return after, NEVER if gone in ghost.dropped else (breach,)
+        return after, (Breach("OWN", because, f"{gone.id} was announced as discarded"),)
     return ghost, NEVER
 
 
@@ -61,26 +64,30 @@ def _own_splice(ghost: Owners, seen: Observation) -> tuple[Owners, tuple[Breach,
     """A splice record moves messages from one owner to the next."""
     lists, removed = ghost.lists.spliced(seen)
     inserted = messages(seen.get("inserted"))
-    because = (f"the records so far fold to {ghost.lists}.",)
     breaches: list[Breach] = []
     if len(removed) != number(seen, "removed"):
         said = f"{seen.get('target')} at {seen.get('start')} lost {number(seen, 'removed')}"
-        breaches.append(Breach("OWN", because, f"{said} messages that it does not hold"))
+        breaches.append(Breach("OWN", _folded(ghost), f"{said} messages that it does not hold"))
     twice = tuple(m for m in inserted if [p.id for p in lists.pending].count(m.id) > 1)
     if twice:
-        breaches.append(Breach("OWN", because, f"{ids(twice)} is pending twice"))
+        breaches.append(Breach("OWN", _folded(ghost), f"{ids(twice)} is pending twice"))
     unasked = tuple(m for m in inserted if not ghost.calls.may_insert(m))
     if unasked:
         name = ghost.calls.name
         who = f"the call under way is {name}" if name else "no call is under way"
         however = f"{ids(unasked)} was inserted into {seen.get('target')} though nobody asked"
-        breaches.append(Breach("OWN", (*because, f"{who}."), however))
+        breaches.append(Breach("OWN", (*_folded(ghost), f"{who}."), however))
     after = ghost._replace(lists=lists, calls=ghost.calls.inserted(inserted))
     if not is_claim(seen):
         return after._replace(dropped=ghost.dropped + removed), tuple(breaches)
     if not ghost.turn_open:
         breaches.append(Breach("OWN", ("no turn is open.",), f"{ids(removed)} was claimed"))
     return after._replace(taken=ghost.taken + removed), tuple(breaches)
+
+
+def _folded(ghost: Owners) -> tuple[str, ...]:
+    """What the lists were before."""
+    return (f"the records so far fold to {ghost.lists}.",)
 
 
 def own_at_rest(ghost: Owners, rest: Rest) -> tuple[Breach, ...]:
@@ -124,7 +131,8 @@ class Losses(NamedTuple):
 
 def lost_nothing_vanishes(ghost: Losses, entry: Entry) -> tuple[Losses, tuple[Breach, ...]]:
     """LOST: Nothing vanishes between a record, its notification, the lists and the step."""
-    ghost = ghost._replace(calls=ghost.calls.after(entry))
+    calls = ghost.calls.after(entry)
+    ghost = ghost if calls is ghost.calls else ghost._replace(calls=calls)
     if is_cancel(entry):
         return ghost._replace(canceled=True), NEVER
     if isinstance(entry, Answer):
@@ -210,7 +218,8 @@ class Orders(NamedTuple):
 
 def order_is_kept(ghost: Orders, entry: Entry) -> tuple[Orders, tuple[Breach, ...]]:
     """ORDER: A claim takes next-step, then one next-turn head a turn; all is told in order."""
-    ghost = ghost._replace(calls=ghost.calls.after(entry))
+    calls = ghost.calls.after(entry)
+    ghost = ghost if calls is ghost.calls else ghost._replace(calls=calls)
     if isinstance(entry, Answer) and entry.gate == "pre-step":
         chosen = ghost.batch if entry.messages is None else entry.messages
         return ghost._replace(entering=chosen if entry.choice == "enter" else ()), NEVER
@@ -224,9 +233,11 @@ def order_is_kept(ghost: Orders, entry: Entry) -> tuple[Orders, tuple[Breach, ..
     if seen.name == "agent/inbox/claimed":
         head = ghost.taken[:1]
         after = ghost._replace(taken=without(ghost.taken, message(seen)), announcing=True)
+        if head == (message(seen),):
+            return after, NEVER
         because = (f"the claim took {ids(ghost.taken)}, in this order.",)
         breach = Breach("ORDER", because, f"{message(seen).id} was announced as claimed first")
-        return after, NEVER if head == (message(seen),) else (breach,)
+        return after, (breach,)
     if seen.name == "pre-step":
         because = (f"the claim took {ids(ghost.taken)}.",)
         breach = Breach("ORDER", because, "the decision was asked for before it was announced")
@@ -270,7 +281,6 @@ def _order_claim(ghost: Orders, seen: Observation) -> tuple[Orders, tuple[Breach
     """A claim deletes all of next-step, then the next-turn head at the first boundary only."""
     lists, removed = ghost.lists.spliced(seen)
     target, count = seen.get("target"), number(seen, "removed")
-    because = (f"the lists are {ghost.lists}.",)
     after = ghost._replace(lists=lists, taken=ghost.taken + removed)
     wrong = ""
     if number(seen, "start") != 0:
@@ -285,7 +295,7 @@ def _order_claim(ghost: Orders, seen: Observation) -> tuple[Orders, tuple[Breach
         wrong = f"only {ids(removed)} was claimed from next-step"
     elif target == "next-step" and ghost.took_head and not ghost.steps and ghost.taken:
         wrong = f"{ids(removed)} was claimed after the next-turn head"
-    breaches = (Breach("ORDER", because, wrong),) if wrong else NEVER
+    breaches = (Breach("ORDER", (f"the lists are {ghost.lists}.",), wrong),) if wrong else NEVER
     head = ghost.took_head or target == "next-turn"
     return after._replace(took_head=head, announcing=False), breaches
 

@@ -126,7 +126,8 @@ class Wakes(NamedTuple):
 
 def _after_wakes(ghost: Wakes, entry: Entry) -> Wakes:
     """The ghost after an entry that both WAKE and QUIET read alike."""
-    ghost = ghost._replace(calls=ghost.calls.after(entry))
+    calls = ghost.calls.after(entry)
+    ghost = ghost if calls is ghost.calls else ghost._replace(calls=calls)
     if isinstance(entry, Made):
         waking = entry.call.name in ("followup", "steer")
         late = not ghost.running or ghost.canceled or ghost.ended

@@ -1,0 +1,67 @@
+"""Whole checks, made once for all tests that look at their results.
+
+The search for a cover is most of a small check, and is the same for every subject.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from unittest import mock
+
+from loopspec.conformance import suite
+from loopspec.conformance.drive import Outcome, run_scenario
+from loopspec.conformance.mutants import mutated_impl
+from loopspec.conformance.reduce import Reduced, reduce_scenario
+from loopspec.conformance.subjects.contract import Subject, SubjectFactory
+from loopspec.conformance.subjects.python import PythonSubject
+from loopspec.conformance.suite import Result, check_subject
+from loopspec.model.cover import Cover, cover_rows
+from loopspec.model.scenario import parse_scenario
+
+REJECT = "profile notes\nfollowup A\npre-step: reject\n"
+
+
+@cache
+def cover_of(profile: str) -> Cover:
+    """The cover of a profile, searched for once."""
+    return cover_rows(profile=profile)
+
+
+def checked(
+    factory: SubjectFactory,
+    examples: int = 0,
+    seed: int = 1,
+    say: Callable[[str, int, int], None] = suite.quiet,
+) -> Result:
+    """Check a subject, with the cover searched for once for all."""
+    with mock.patch.object(suite, "cover_rows", lambda profile: cover_of(profile)):
+        return check_subject(factory, seed=seed, examples=examples, say=say)
+
+
+@cache
+def checked_loop(examples: int = 25) -> Result:
+    """A check of the shipped loop."""
+    return checked(PythonSubject, examples)
+
+
+@cache
+def planted(mutant: str) -> Callable[[], PythonSubject]:
+    """A factory of the loop with one fault."""
+    impl = mutated_impl(mutant)
+    return lambda: PythonSubject(impl)
+
+
+@cache
+def checked_mutant(mutant: str, examples: int = 0) -> Result:
+    """A check of the loop with one fault."""
+    return checked(planted(mutant), examples)
+
+
+def run(text: str, subject: Subject | None = None) -> Outcome:
+    """One scenario, by default on the shipped loop."""
+    return run_scenario(subject or PythonSubject(), parse_scenario(text))
+
+
+def reduced(mutant: str, text: str) -> Reduced:
+    """The first finding of a scenario on a loop with one fault, reduced."""
+    outcome = run(text, planted(mutant)())
+    return reduce_scenario(planted(mutant), outcome, outcome.findings[0])

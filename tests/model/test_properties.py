@@ -1,0 +1,554 @@
+"""The properties: each holds on a trace of the model and is broken by one that is damaged by hand.
+
+A damaged trace breaks exactly one property, and the text of its breach is asserted. The traces are
+the model's own, changed at one place; what only the last listener is told stays as it is, since
+properties read what the first one is told.
+"""
+
+from collections.abc import Sequence
+
+import pytest
+
+from loopspec.conformance.rules import load_rules
+from loopspec.model.describe import entry_text
+from loopspec.model.explore import Explored, explore
+from loopspec.model.playback import play
+from loopspec.model.properties import PROPERTIES, START, Breach, Property, watch
+from loopspec.model.properties.monitor import declare
+from loopspec.model.scenario import Scenario, parse_scenario
+from loopspec.model.scopes import DEFAULT_SCOPES
+from loopspec.model.witness import witness
+from loopspec.model.words import FIRST, LAST, Entry, Observation, Rest, observation, text_message
+
+A, B = text_message("A"), text_message("B")
+BY_CODE = {each.code: each for each in PROPERTIES}
+
+
+def trace(*lines: str) -> tuple[Entry, ...]:
+    """What the first listener is told in a scenario, with the inputs and rests."""
+    result = play(parse_scenario("\n".join(lines)))
+    assert () == result.skipped
+    return tuple(
+        entry
+        for entry in result.trace
+        if not (isinstance(entry, Observation) and entry.listener == LAST)
+    )
+
+
+def breaches(entries: Sequence[Entry]) -> list[Breach]:
+    """What all properties report on a trace."""
+    ghosts = START
+    found: list[Breach] = []
+    for entry in entries:
+        ghosts, new = watch(ghosts, entry)
+        found.extend(new)
+    return found
+
+
+def met(code: str, entries: Sequence[Entry]) -> bool:
+    """Whether a trace reaches the premise of a property."""
+    each = BY_CODE[code]
+    ghost, reached = each.start, False
+    for entry in entries:
+        if not isinstance(entry, Rest) and each.looks_at(entry):
+            reached = reached or each.met(ghost, entry)
+            ghost, _ = each.step(ghost, entry)
+    return reached
+
+
+def holds(code: str, *lines: str) -> None:
+    """The trace reaches the premise and nobody reports anything."""
+    whole = trace(*lines)
+    assert [] == breaches(whole)
+    assert met(code, whole)
+
+
+def place(entries: Sequence[Entry], text: str, nth: int = 1) -> int:
+    """Where the nth entry stands that prints as `text`."""
+    found = [i for i, entry in enumerate(entries) if entry_text(entry).strip() == text]
+    assert len(found) >= nth, f"no {text!r} among {[entry_text(entry) for entry in entries]}"
+    return found[nth - 1]
+
+
+def damaged(
+    entries: Sequence[Entry], text: str, *instead: Entry, nth: int = 1
+) -> tuple[Entry, ...]:
+    """The trace with other entries in the place of the one that prints as `text`."""
+    index = place(entries, text, nth)
+    return (*entries[:index], *instead, *entries[index + 1 :])
+
+
+def record(name: str, *values: object) -> Observation:
+    """A record as the first listener is told of it."""
+    return observation("record", name, *values, listener=FIRST)  # type: ignore[arg-type]
+
+
+def event(name: str, *values: object) -> Observation:
+    """An event as the first listener is told of it."""
+    return observation("event", name, *values, listener=FIRST)  # type: ignore[arg-type]
+
+
+ONE_TURN = ("followup A", "pre-step: enter", "provider: done")
+TWO_IN_A_BATCH = ("inject B", "followup A", "pre-step: enter", "provider: done")
+REJECT = ("followup A", "pre-step: reject")
+KEEP_CANCEL = ("followup A", "followup B", "cancel user keep", "assemble: assembled")
+
+
+# --- BAL ----------------------------------------------------------------------------------------
+
+
+def test_bal__a_turn_with_a_step__holds() -> None:
+    """Opened and closed inside out."""
+    holds("BAL", *ONE_TURN)
+
+
+def test_bal__a_step_is_left_open__breach() -> None:
+    """The turn closes over its open step."""
+    entries = damaged(trace(*ONE_TURN), "step/end 1.1")
+
+    assert [Breach("BAL", ("turn 1 is open, its step 1 is open.",), "turn/end 1 came")] == breaches(
+        entries
+    )
+
+
+def test_bal__a_step_closes_twice__breach() -> None:
+    """The second end has nothing to close."""
+    end = record("step/end", 1, 1)
+    entries = damaged(trace(*ONE_TURN), "step/end 1.1", end, end)
+
+    assert [
+        Breach("BAL", ("turn 1 is open, its step 1 is closed.",), "step/end 1.1 came")
+    ] == breaches(entries)
+
+
+def test_bal__a_turn_number_is_skipped__breach() -> None:
+    """Turns are numbered one after the other."""
+    whole = trace("followup A")
+    entries = damaged(whole, "turn/start 1", record("turn/start", 2))
+
+    assert [Breach("BAL", ("turn 0 is closed.",), "turn/start 2 came")] == breaches(entries)
+
+
+# --- OWN ----------------------------------------------------------------------------------------
+
+
+def test_own__one_claim_of_both_lists__holds() -> None:
+    """Each message leaves its list once and is announced once."""
+    holds("OWN", *TWO_IN_A_BATCH)
+
+
+def test_own__an_aborted_batch_goes_back__breach() -> None:
+    """A claimed message is inserted again though nobody asked for it."""
+    whole = trace("followup A", "cancel user keep", "assemble: assembled")
+    back = (
+        record("agent/inbox/spliced", "next-turn", 0, 0, (A,), None),
+        event("agent/inbox/inserted", A),
+    )
+    index = place(whole, "turn/end 1 aborted user")
+    entries = (*whole[: index + 1], *back, *whole[index + 1 : -1], Rest((A,), (), "idle", ()))
+
+    assert [
+        Breach(
+            "OWN",
+            (
+                "the records so far fold to next-turn -, next-step -.",
+                "no call is under way.",
+            ),
+            "A was inserted into next-turn though nobody asked",
+        )
+    ] == breaches(entries)
+
+
+def test_own__a_claim_is_never_announced__breach() -> None:
+    """The turn took the message and nobody was told."""
+    whole = trace("followup A", "cancel user keep", "assemble: assembled")
+    entries = damaged(whole, "agent/inbox/claimed A 1")
+
+    assert {
+        Breach("OWN", ("a claim took A out of its list.",), "no turn announced it as claimed")
+    } == set(breaches(entries))
+
+
+def test_own__a_claim_outside_a_turn__breach() -> None:
+    """No claim exists outside an open turn (CL-07)."""
+    whole = trace("append next-turn A")
+    entries = (
+        *whole[:-1],
+        record("agent/inbox/spliced", "next-turn", 0, 1, (), None),
+        event("agent/inbox/claimed", A, 1),
+        Rest((), (), "idle", ()),
+    )
+
+    assert [Breach("OWN", ("no turn is open.",), "A was claimed")] == breaches(entries)
+
+
+# --- REJ ----------------------------------------------------------------------------------------
+
+
+def test_rej__a_reject_closes_its_turn__holds() -> None:
+    """No step, nothing back, blocked."""
+    holds("REJ", *REJECT)
+
+
+def test_rej__a_step_opens_all_the_same__breach() -> None:
+    """The step is balanced and the turn blocked, and still it must not be."""
+    whole = trace(*REJECT)
+    index = place(whole, "turn/end 1 blocked")
+    step = (record("step/start", 1, 1), record("step/end", 1, 1))
+    entries = (*whole[:index], *step, *whole[index:])
+
+    assert [
+        Breach("REJ", ("the pre-step decision over A was to reject.",), "step/start followed")
+    ] == breaches(entries)
+
+
+def test_rej__the_rejected_turn_stays_open__breach() -> None:
+    """At rest a rejected turn is closed."""
+    whole = trace(*REJECT)
+    index = place(whole, "turn/end 1 blocked")
+    entries = (*whole[:index], Rest((), (), "running", ()))
+
+    assert [
+        Breach(
+            "REJ",
+            ("the pre-step decision over A was to reject.",),
+            "the turn is not closed and the session is running",
+        )
+    ] == breaches(entries)
+
+
+# --- LOST ---------------------------------------------------------------------------------------
+
+
+def test_lost__a_cancel_keeps_the_inbox__holds() -> None:
+    """The queue survives the stop."""
+    holds("LOST", *KEEP_CANCEL)
+
+
+def test_lost__an_entered_message_is_not_recorded__breach() -> None:
+    """The request goes out without what the decision entered."""
+    entries = damaged(trace(*ONE_TURN), "user/message A")
+
+    assert [
+        Breach(
+            "LOST",
+            ("the pre-step decision enters A.",),
+            "provider came and no user/message had recorded it",
+        )
+    ] == breaches(entries)
+
+
+def test_lost__the_inbox_differs_from_the_records__breach() -> None:
+    """A list forgets what the log holds."""
+    whole = trace("inject A")
+    entries = (*whole[:-1], Rest((), (), "idle", ()))
+
+    assert {
+        Breach(
+            "LOST",
+            ("the records fold to next-turn -, next-step A.",),
+            "the inbox shows next-turn -, next-step -",
+        )
+    } == set(breaches(entries))
+
+
+def test_lost__an_insertion_is_not_announced__breach() -> None:
+    """The record is there, and no live listener heard of it."""
+    entries = damaged(trace("inject A"), "agent/inbox/inserted A")
+
+    assert [Breach("LOST", ("a record inserted A.",), "no listener was told of it")] == breaches(
+        entries
+    )
+
+
+# --- ORDER --------------------------------------------------------------------------------------
+
+
+def test_order__a_batch_of_two_enters__holds() -> None:
+    """Context first, then the prompt."""
+    holds("ORDER", *TWO_IN_A_BATCH)
+
+
+def test_order__two_entered_messages_change_places__breach() -> None:
+    """Nothing is lost, and the model reads it the wrong way round."""
+    whole = trace(*TWO_IN_A_BATCH)
+    first, second = place(whole, "user/message B"), place(whole, "user/message A")
+    assert second == first + 1
+    entries = (*whole[:first], whole[second], whole[first], *whole[second + 1 :])
+
+    because = "the decision enters B,A, in this order, after step/start."
+    assert Breach("ORDER", (because,), "user/message A came inside a step") == breaches(entries)[0]
+    assert {"ORDER"} == {breach.code for breach in breaches(entries)}
+
+
+def test_order__inserted_comes_before_discarded__breach() -> None:
+    """A replacement retires the old message first (LN-04)."""
+    whole = trace("inject A", "replace A B")
+    first = place(whole, "agent/inbox/discarded A")
+    entries = (*whole[:first], whole[first + 1], whole[first], *whole[first + 2 :])
+
+    because = "the newest splice still owes: agent/inbox/discarded A, agent/inbox/inserted B."
+    assert Breach("ORDER", (because,), "agent/inbox/inserted B came") == breaches(entries)[0]
+    assert {"ORDER"} == {breach.code for breach in breaches(entries)}
+
+
+def test_order__a_turn_takes_two_prompts__breach() -> None:
+    """The next-turn list gives one message to a turn (CL-02)."""
+    whole = trace("append next-turn B", "followup A")
+    claimed = event("agent/inbox/claimed", B, 1)
+    entries = damaged(
+        damaged(
+            whole,
+            "agent/inbox/spliced next-turn@0 -1",
+            record("agent/inbox/spliced", "next-turn", 0, 2, (), None),
+        ),
+        "agent/inbox/claimed B 1",
+        claimed,
+        event("agent/inbox/claimed", A, 1),
+    )
+    entries = (*entries[:-1], Rest((), (), "running", (("assemble", False),)))
+
+    assert [
+        Breach(
+            "ORDER",
+            ("the lists are next-turn B,A, next-step -.",),
+            "B,A was claimed from next-turn, which gives one message to a turn",
+        )
+    ] == breaches(entries)
+
+
+# --- CAUSE --------------------------------------------------------------------------------------
+
+
+def test_cause__an_abort_ends_a_turn__holds() -> None:
+    """Two cancels, and the first is recorded."""
+    holds("CAUSE", "followup A", "cancel hook keep", "cancel user drop", "assemble: assembled")
+
+
+def test_cause__the_second_cause_wins__breach() -> None:
+    """The record names who came later."""
+    whole = trace("followup A", "cancel hook keep", "cancel user drop", "assemble: assembled")
+    end = record("turn/end", 1, "aborted", "user", None)
+    entries = damaged(whole, "turn/end 1 aborted hook", end)
+
+    assert [
+        Breach(
+            "CAUSE",
+            ("the first cancel of this turn came from hook.",),
+            "the turn ended as aborted by user",
+        )
+    ] == breaches(entries)
+
+
+def test_cause__a_failure_is_not_reported__breach() -> None:
+    """An error that ends a turn is told before the end (TB-12)."""
+    entries = damaged(trace("followup A", "assemble: failed"), "agent/error 1.0 assembly failed")
+
+    assert [
+        Breach(
+            "CAUSE",
+            ("an error is reported before the end of its turn.",),
+            "the turn ended as error without a report",
+        )
+    ] == breaches(entries)
+
+
+def test_cause__a_failure_reads_as_completed__breach() -> None:
+    """Nobody canceled, the provider failed, and the record says that all is well."""
+    whole = trace("followup A", "pre-step: enter", "provider: error")
+    whole = damaged(whole, "agent/error 1.1 provider failed")
+    end = record("turn/end", 1, "completed", None, None)
+    entries = damaged(whole, "turn/end 1 error provider failed", end)
+
+    assert [
+        Breach(
+            "CAUSE",
+            ("nobody canceled, and the last answer was failed.",),
+            "the turn ended as completed",
+        )
+    ] == breaches(entries)
+
+
+# --- WAKE ---------------------------------------------------------------------------------------
+
+LATE = (*ONE_TURN, "after turn/end#1 +1: followup B")
+
+
+def test_wake__in_the_exit_gap__holds() -> None:
+    """A message that comes after the last look starts a driver."""
+    holds("WAKE", *LATE)
+
+
+def test_wake__in_the_exit_gap_nobody_drives__breach() -> None:
+    """The driver goes idle over it."""
+    whole = trace(*LATE)
+    index = place(whole, "agent/status idle")
+    entries = (*whole[: index + 1], Rest((B,), (), "idle", ()))
+
+    assert [
+        Breach(
+            "WAKE",
+            ("B asked to wake when no driver would look again.",),
+            "the session is idle and no driver was started for it",
+        )
+    ] == breaches(entries)
+
+
+def test_wake__on_an_idle_session_nobody_drives__breach() -> None:
+    """The plainest lost wake."""
+    whole = trace("followup A")
+    start, end = place(whole, "agent/status running"), place(whole, "followup returns")
+    entries = (*whole[:start], whole[end], Rest((A,), (), "idle", ()))
+
+    assert [
+        Breach(
+            "WAKE",
+            ("A asked to wake when no driver would look again.",),
+            "the session is idle and no driver was started for it",
+        )
+    ] == breaches(entries)
+
+
+# --- QUIET --------------------------------------------------------------------------------------
+
+
+def test_quiet__a_canceled_turn_ends__holds() -> None:
+    """No decision, no step, no request after the cancel."""
+    holds("QUIET", "followup A", "cancel user keep", "assemble: assembled")
+
+
+def test_quiet__an_injection_starts_a_driver__breach() -> None:
+    """Nobody asked to wake."""
+    whole = trace("inject A")
+    entries = (
+        *whole[:-1],
+        event("agent/status", "running"),
+        record("turn/start", 1),
+        record("agent/inbox/spliced", "next-step", 0, 1, (), None),
+        event("agent/inbox/claimed", A, 1),
+        observation("gate", "assemble", 1, 1),
+        Rest((), (), "running", (("assemble", False),)),
+    )
+
+    assert [
+        Breach("QUIET", ("every wake so far has had its driver.",), "a driver started")
+    ] == breaches(entries)
+
+
+def test_quiet__a_canceled_turn_asks_for_a_decision__breach() -> None:
+    """The waterfall runs for a turn that is over."""
+    whole = trace("followup A", "cancel user keep", "assemble: assembled")
+    index = place(whole, "turn/end 1 aborted user")
+    entries = (*whole[:index], observation("gate", "pre-step", 1, 1, (A,)), *whole[index:])
+
+    assert [
+        Breach("QUIET", ("the open turn was canceled.",), "pre-step of step 1 came")
+    ] == breaches(entries)
+
+
+# --- STATUS -------------------------------------------------------------------------------------
+
+
+def test_status__idle_after_a_turn__holds() -> None:
+    """Running and idle alternate."""
+    holds("STATUS", *ONE_TURN)
+
+
+def test_status__the_end_is_not_published__breach() -> None:
+    """The status reads idle, and the last that was heard is running."""
+    entries = damaged(trace(*ONE_TURN), "agent/status idle")
+
+    assert [
+        Breach("STATUS", ("the last published status is running.",), "the session reads idle")
+    ] == breaches(entries)
+
+
+def test_status__idle_is_published_inside_a_turn__breach() -> None:
+    """Who waits for idle goes on too early."""
+    whole = trace(*ONE_TURN)
+    index = place(whole, "turn/end 1 completed")
+    idle = place(whole, "agent/status idle")
+    entries = (*whole[:index], whole[idle], whole[index], *whole[idle + 1 :])
+
+    assert [
+        Breach(
+            "STATUS", ("the status is running and a turn is open.",), "status idle was published"
+        )
+    ] == breaches(entries)
+
+
+# --- All of them --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def explored() -> Explored:
+    """The beginning of the first default scope."""
+    return explore(DEFAULT_SCOPES[0], states_max=2500)
+
+
+SHORTEST = {
+    "BAL": ("followup A", "pre-step: enter", "provider: done"),
+    "OWN": ("inject A", "followup B"),
+    "REJ": ("followup A", "pre-step: reject"),
+    "LOST": ("inject A", "cancel user keep"),
+    "ORDER": ("inject A", "followup B", "pre-step: enter"),
+    "CAUSE": ("followup A", "cancel user keep", "assemble: assembled"),
+    "WAKE": ("followup A", "cancel user keep", "followup B"),
+    "QUIET": ("followup A", "cancel user keep", "assemble: assembled"),
+    "STATUS": ("followup A", "assemble: failed"),
+}
+
+
+@pytest.mark.parametrize("each", PROPERTIES, ids=lambda each: each.code)
+def test_each_premise_is_reached_in_a_default_scope(each: Property, explored: Explored) -> None:
+    """The shortest witness of the *sometimes* reaches it when it is played."""
+    scenario = witness(explored, *explored.met[each.code])
+    shown = tuple(str(line) for line in scenario.lines)
+
+    assert SHORTEST[each.code] == shown
+    assert met(each.code, trace(*shown))
+
+
+@pytest.mark.parametrize("each", PROPERTIES, ids=lambda each: each.code)
+def test_each_property_is_a_documented_sentence(each: Property) -> None:
+    """One string in code, documents and failures; rule ids that exist; no empty premise."""
+    assert each.step.__doc__ == f"{each.code}: {each.sentence}"
+    assert each.rules
+    assert set(each.rules) <= set(load_rules())
+    assert each.sometimes
+    assert not met(each.code, ())
+
+
+def test_a_property_without_a_sentence_is_refused() -> None:
+    """The documents would have nothing to print."""
+    each = BY_CODE["BAL"]
+
+    def nameless(ghost: object, entry: Entry) -> tuple[object, tuple[Breach, ...]]:
+        """Looks at nothing."""
+        return ghost, ()
+
+    with pytest.raises(ValueError, match=r"nameless needs a docstring 'CODE: sentence\.'"):
+        declare(nameless, each.at_rest, None, "TB-01", "", "never", lambda ghost, entry: False)
+
+
+@pytest.mark.parametrize("code", BY_CODE)
+def test_a_monitor_reads_all_that_it_looks_at(code: str) -> None:
+    """What `reads` leaves out cannot change the ghost: the explorer relies on it."""
+    each = BY_CODE[code]
+    ghost = each.start
+    for entry in trace(
+        *("inject X", "followup A", "in agent/inbox/inserted#2 first: followup B"),
+        *("pre-step: enter", "steer S", "replace S T", "provider: owes", "pre-step: enter"),
+        *("provider: error", "followup C", "cancel user keep", "assemble: assembled"),
+        *("pre-step: reject", "clear"),
+    ):
+        if isinstance(entry, Rest):
+            continue
+        if not each.looks_at(entry):
+            assert (ghost, ()) == each.step(ghost, entry)
+        ghost, _ = each.step(ghost, entry)
+
+
+def test_a_scenario_shows_all_of_it() -> None:
+    """A scenario without lines breaks nothing and meets nothing."""
+    assert [] == breaches(play(Scenario()).trace)
