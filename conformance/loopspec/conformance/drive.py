@@ -18,11 +18,11 @@ from loopspec.conformance.subjects.contract import Subject
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario
-from loopspec.model.words import Answer, Call, Entry, Made, Observation, Rest
+from loopspec.model.session import HELD
+from loopspec.model.words import GATES, PASSED, Answer, Call, Entry, Made, Observation, Rest
 
 __all__ = ["Drive", "Outcome", "run_scenario"]
 
-ASSEMBLED = Answer("assemble", "assembled")
 CALLS_INSIDE_MAX = 200
 
 
@@ -51,7 +51,7 @@ class Outcome:
 class Drive:
     """One session of a subject under control, with its trace and its judge."""
 
-    def __init__(self, subject: Subject, judge: Judge) -> None:
+    def __init__(self, subject: Subject, judge: Judge, held: frozenset[str] = HELD) -> None:
         """Open a fresh session of `subject`; everything it does goes to `judge`."""
         self.subject = subject
         self.judge = judge
@@ -63,7 +63,7 @@ class Drive:
         self.depth = 0
         self.calls_inside = 0
         self.on_delivery: Callable[[Observation], None] | None = None
-        subject.open(self.observe)
+        subject.open(self.observe, held)
 
     def outcome(self, scenario: Scenario) -> Outcome:
         """What the lines of `scenario` have given so far."""
@@ -111,16 +111,21 @@ class Drive:
         self.note(Made(call, inside))
         self.subject.call(call)
 
+    def is_open(self, answer: Answer) -> bool:
+        """Whether the gate that an answer is for stands open."""
+        labels = [label for label, _ in self.subject.gates()]
+        if answer.gate == "tool" and answer.names:
+            return f"tool {answer.names[0]}" in labels
+        return answer.gate in [label.partition(" ")[0] for label in labels]
+
     def answer(self, index: int, answer: Answer) -> bool:
-        """Answer an open gate, and settle first whatever stands before it; False when closed."""
-        gates = [kind for kind, _ in self.subject.gates()]
-        if answer.gate not in gates:
-            if answer.gate == "assemble" or "assemble" not in gates:
+        """Answer an open gate, and let pass first whatever stands before it; False when closed."""
+        while not self.is_open(answer):
+            passed = [label for label, _ in self.subject.gates() if label in PASSED]
+            if not passed or answer.gate == passed[0]:
                 return False
-            self.give(ASSEMBLED)
+            self.give(Answer(passed[0], GATES[passed[0]][0]))
             self.settle()
-            if answer.gate not in [kind for kind, _ in self.subject.gates()]:
-                return False
         self.made.add(index)
         self.give(answer)
         return True
@@ -174,8 +179,9 @@ def run_scenario(
 
     `profile` overrides the scenario's own. The subject is closed afterwards, whatever happens.
     """
-    verdict = Judge(PROFILES[profile or scenario.profile], inclusion=inclusion)
-    drive = Drive(subject, verdict)
+    policy = PROFILES[profile or scenario.profile]
+    verdict = Judge(policy, inclusion=inclusion, held=scenario.held)
+    drive = Drive(subject, verdict, scenario.held)
     try:
         for index, line in enumerate(scenario.lines):
             if line.window.kind != "rest":

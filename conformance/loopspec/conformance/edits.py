@@ -104,7 +104,9 @@ def edits_of(report: Mapping[str, Any]) -> Iterator[Edit]:
             swapped = [*trace[:index], trace[index + 1], entry, *trace[index + 2 :]]
             yield with_trace("swap", what, swapped)
         for other in variants(entry[1:]):
-            yield with_trace("change", what, [*trace[:index], [entry[0], *other], *trace[index + 1 :]])
+            yield with_trace(
+                "change", what, [*trace[:index], [entry[0], *other], *trace[index + 1 :]]
+            )
     for key in ("nt", "ns"):
         names = report[key]
         for index in range(len(names)):

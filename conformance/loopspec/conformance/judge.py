@@ -18,7 +18,7 @@ from loopspec.model.explore import Cell, driver_state, window_kind
 from loopspec.model.policy import NOTES, Policy
 from loopspec.model.possible import Parting, Possible, after, hidden, place
 from loopspec.model.properties import PROPERTIES, START, Breach, Ghosts
-from loopspec.model.session import Session
+from loopspec.model.session import HELD, Session
 from loopspec.model.words import LISTENERS, Entry, Made, Observation, Rest
 
 __all__ = ["TRACE", "Finding", "Judge", "judge"]
@@ -76,9 +76,10 @@ class Judge:
         policy: Policy = NOTES,
         listeners: tuple[str, ...] = LISTENERS,
         inclusion: bool = True,
+        held: frozenset[str] = HELD,
     ) -> None:
-        """Begin with one empty session of `policy`."""
-        start = Session(policy=policy, listeners=listeners)
+        """Begin with one empty session of `policy`, whose gates in `held` are answered."""
+        start = Session(policy=policy, listeners=listeners, held=held)
         self.possible: Possible | None = Possible((start,)) if inclusion else None
         self.ghosts: Ghosts = START
         self.findings: list[Finding] = []

@@ -44,11 +44,19 @@ from loopspec.model.words import (
     text_message,
 )
 
-__all__ = ["Accepted", "TranscriptError", "Disagreement", "Transcript", "check_transcript", "read_transcripts"]
+__all__ = [
+    "Accepted",
+    "Disagreement",
+    "Transcript",
+    "TranscriptError",
+    "check_transcript",
+    "read_transcripts",
+]
 
 REENTER: Final = "session append cannot reenter while another append is being published"
 NOT_JSON: Final = "carries non-JSON-serializable data"
 GATE_NAMES: Final = {"model": "provider", "maint": "maintenance"}
+CALL_CHUNKS: Final = ("block-start", "tool-call-delta", "block-end")
 WORKING_GATES: Final = frozenset({"provider", "tool", "maintenance"})
 """Gates that every transcript holds: what works behind them is the environment."""
 
@@ -184,6 +192,7 @@ class Transcript:
     """One transcript beside the model."""
 
     def __init__(self, transcript: Mapping[str, Any], profile: str) -> None:
+        """Begin before the first command."""
         self.ops: Sequence[Mapping[str, Any]] = transcript["ops"]
         self.reports: Sequence[Mapping[str, Any]] = transcript["reports"]
         self.number = int(transcript.get("n", 0))
@@ -460,7 +469,11 @@ class Transcript:
             "partial": text,
             "text": [*text, "block-end", "finish"],
             "max": [*text, "block-end", "finish"],
-            "tool": [*closing, *["block-start", "tool-call-delta", "block-end"] * len(calls), "finish"],
+            "tool": [
+                *closing,
+                *["block-start", "tool-call-delta", "block-end"] * len(calls),
+                "finish",
+            ],
             "error": ["finish"],
             "throw": ["finish"],
         }
@@ -576,10 +589,11 @@ class Transcript:
         if kind == "assistant/message":
             return self.assistant_message(data, turn, step)
         if kind == "tool/call":
-            expect(data == {"callId": data["callId"], "name": self.tool_names.get(data["callId"])},
-                   f"saw {kind} {data}")
-            values = (turn, step, data["callId"])
-            return record(kind, ("turn", "step", "call"), values)
+            expect(
+                data == {"callId": data["callId"], "name": self.tool_names.get(data["callId"])},
+                f"saw {kind} {data}",
+            )
+            return record(kind, ("turn", "step", "call"), (turn, step, data["callId"]))
         if kind == "tool/result":
             values4 = (turn, step, data["callId"], self.outcome_of(data))
             return record(kind, ("turn", "step", "call", "outcome"), values4)

@@ -70,7 +70,12 @@ def call_text(call: Call, known: Known | None = None) -> str:
 
 def answer_text(answer: Answer, known: Known | None = None) -> str:
     """The scenario text of an answer."""
-    text = f"{answer.gate}: {answer.choice}"
+    if answer.gate == "tool":
+        named = " ".join(["tool", *answer.names])
+        return " ".join(
+            [f"{named}: {answer.choice}", *(message_text(m, known) for m in answer.messages or ())]
+        )
+    text = " ".join([f"{answer.gate}: {answer.choice}", *answer.names])
     if answer.messages is None:
         return text
     return f"{text} {value_text(answer.messages, known) or 'nothing'}"

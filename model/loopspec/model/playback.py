@@ -15,8 +15,8 @@ from loopspec.model.policy import PROFILES
 from loopspec.model.possible import rest_of
 from loopspec.model.scenario import Line, Scenario, Window
 from loopspec.model.session import Session
-from loopspec.model.table import Moved, Refusal, apply, move, row_of
-from loopspec.model.words import LAST, Answer, Call, Entry, Made, Observation
+from loopspec.model.table import Moved, Refusal, apply, label_of, move, row_of
+from loopspec.model.words import GATES, LAST, PASSED, Answer, Call, Entry, Made, Observation
 
 NO_MOMENT: Final = Refusal("NO_MOMENT", "its moment never came")
 
@@ -57,7 +57,7 @@ class Deliveries:
         seen = moved.observation
         if moved.row.owner == "listening":
             self.running.pop()
-        if seen is None or seen.kind == "return":
+        if seen is None or seen.kind in ("return", "settled"):
             return None
         key = (seen.name, seen.listener)
         self.counts[key] = self.counts.get(key, 0) + 1
@@ -125,11 +125,8 @@ class _Player:
     def make(self, line: Line) -> None:
         """Make one call or answer now, or list it as left out."""
         action = line.action
-        if isinstance(action, Answer) and action.gate != "assemble":
-            open_gates = () if self.session.stack else self.session.gates
-            if "assemble" in open_gates:
-                self.make(Line(Answer("assemble", "assembled")))
-                self.settle()
+        if isinstance(action, Answer) and not self.session.stack:
+            self.let_pass(action)
         after = apply(self.session, action)
         if isinstance(after, Refusal):
             self.skipped.append(Skipped(line, after))
@@ -144,11 +141,20 @@ class _Player:
             self.moments[(name, self.answers[name])] = self.ticks
         self.session = after
 
+    def let_pass(self, answer: Answer) -> None:
+        """Let the gates pass that stand open before the one that is answered."""
+        while label_of(self.session, answer) not in self.session.gates:
+            passed = [gate for gate in self.session.gates if gate in PASSED]
+            if not passed or answer.gate == passed[0]:
+                return
+            self.make(Line(Answer(passed[0], GATES[passed[0]][0])))
+            self.settle()
+
 
 def play(scenario: Scenario) -> Played:
     """Play a scenario on an empty session of its profile, with a first and a last listener."""
     windows = [line for line in scenario.lines if line.window.kind != "rest"]
-    player = _Player(Session(policy=PROFILES[scenario.profile]), windows)
+    player = _Player(Session(policy=PROFILES[scenario.profile], held=scenario.held), windows)
     for line in scenario.lines:
         if line.window.kind == "rest":
             player.make(line)

@@ -50,6 +50,7 @@ def flags_of(scope: Scope, spent: Spent) -> int:
     if not scope.between and not scope.inside:
         return 0
     left = spent.sends < scope.sends or spent.edits < scope.edits or spent.cancels < scope.cancels
+    left = left or spent.lives < scope.lives
     return 2 * left + (spent.inside < scope.inside)
 
 

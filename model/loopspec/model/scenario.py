@@ -6,19 +6,21 @@ observation to that listener; `after OBS#n +k:`, k ticks after it. `after GATE a
 moment between an answer and the driver's next tick. `#n` counts from the start of the run. What
 is printed parses back to an equal scenario.
 
-An answer to a later gate first answers an open assemble gate with `assembled`, so that scenarios
-that are not about prompt assembly need not mention it.
+An answer to a later gate first lets pass the gates that stand open before it: prompts are
+assembled, requests go, recovery gives up, nobody objects to the end of a turn. So a scenario need
+not mention the gates that it is not about.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import attrs
 
 from loopspec.model.describe import Known, answer_text, call_text
 from loopspec.model.policy import PROFILES
+from loopspec.model.session import HELD
 from loopspec.model.words import (
     CALLS,
     GATES,
@@ -37,7 +39,7 @@ LINE_LENGTH_MAX: Final = 100_000
 
 GRAMMAR: Final = r"""
 scenario = { header | line } ;
-header   = "profile" NAME | "scope" NAME ;
+header   = "profile" NAME | "scope" NAME | "gates" GATE { GATE } ;
 line     = [ window ":" ] call | answer ;
 window   = "in" OBS "#" N [ "first" | "last" ]
          | "after" ( OBS | GATE " answer" ) "#" N "+" TICKS ;
@@ -45,10 +47,17 @@ call     = "followup" message | "steer" message | "inject" message
          | "append" target message | "prepend" target message
          | "splice" target INT INT { message }
          | "replace" ID message | "remove" ID | "clear"
-         | "cancel" cause ( "keep" | "drop" ) ;
+         | "cancel" cause ( "keep" | "drop" )
+         | "maintenance" | "when-idle" | "dispose" ;
 answer   = "assemble" ":" ( "assembled" | "failed" )
          | "pre-step" ":" ( "enter" [ "nothing" | message { message } ] | "reject" | "raise" )
-         | "provider" ":" ( "done" | "owes" | "max-tokens" | "error" | "cut" ) ;
+         | "request" ":" ( "go" | "raise" )
+         | "provider" ":" ( "done" | "owes" | "max-tokens" | "partial" | "error" | "cut"
+                          | "tools" ID { ID } | "parallel" ID { ID } )
+         | "request-error" ":" ( "give-up" | "retry" | "raise" )
+         | "tool" [ ID ] ":" ( "result" | "concludes" | "raise" ) { message }
+         | "turn-stopping" ":" ( "nothing" | "raise" )
+         | "maintenance" ":" ( "done" | "raise" ) ;
 message  = ID [ "@" NAME ] ( { block } | "empty" ) ;
 block    = STRING | NAME ":" STRING ;
 target   = "next-turn" | "next-step" ;
@@ -113,6 +122,13 @@ class Scenario:
     lines: tuple[Line, ...] = ()
     profile: str = "notes"
     scope: str = ""
+    gates: tuple[str, ...] = ()
+    """Gates that are held besides those that every scenario holds."""
+
+    @property
+    def held(self) -> frozenset[str]:
+        """All gates that the scenario holds."""
+        return HELD | frozenset(self.gates)
 
     def __len__(self) -> int:
         """Calls plus answers."""
@@ -120,8 +136,16 @@ class Scenario:
 
     def __str__(self) -> str:
         """The text form, ending in a newline."""
-        header = [f"profile {self.profile}"] + ([f"scope {self.scope}"] if self.scope else [])
-        return "\n".join(header + self.texts()) + "\n"
+        return "\n".join(self.header() + self.texts()) + "\n"
+
+    def header(self) -> list[str]:
+        """The header lines."""
+        lines = [f"profile {self.profile}"]
+        if self.scope:
+            lines.append(f"scope {self.scope}")
+        if self.gates:
+            lines.append(f"gates {' '.join(self.gates)}")
+        return lines
 
     def texts(self) -> list[str]:
         """The text of each line."""
@@ -195,10 +219,10 @@ class _Words:
         self.tokens.pop(0)
         return text
 
-    def identifier(self) -> str:
-        text = self.word("a message id")
+    def identifier(self, what: str = "a message id") -> str:
+        text = self.word(what)
         if not NAME.fullmatch(text) or text in RESERVED:
-            raise self.error("a message id of letters, digits and . _ / -", text)
+            raise self.error(f"{what} of letters, digits and . _ / -", text)
         return text
 
     def integer(self, expected: str) -> int:
@@ -257,19 +281,57 @@ def _read_call(words: _Words) -> Call:
     return Call(name, args)
 
 
-def _read_answer(gate: str, words: _Words) -> Answer:
+def _read_answer(gate: str, named: tuple[str, ...], words: _Words) -> Answer:
     choice = words.word(f"{', '.join(GATES[gate])} as the answer of {gate}", GATES[gate])
     messages: tuple[Message, ...] | None = None
-    if (gate, choice) == ("pre-step", "enter") and words.tokens:
+    if choice in ("tools", "parallel"):
+        named = tuple(_read_names(words))
+    elif gate == "tool":
+        messages = _read_messages(words)
+    elif (gate, choice) == ("pre-step", "enter") and words.tokens:
         if words.tokens[0][:2] == ("word", "nothing"):
             words.tokens.pop(0)
             messages = ()
         else:
-            listed = _read_argument(words, "messages")
-            assert isinstance(listed, tuple)
-            messages = tuple(each for each in listed if isinstance(each, Message))
+            messages = _read_messages(words)
     words.end()
-    return Answer(gate, choice, messages)
+    return Answer(gate, choice, messages, named)
+
+
+def _read_messages(words: _Words) -> tuple[Message, ...]:
+    listed = _read_argument(words, "messages")
+    assert isinstance(listed, tuple)
+    return tuple(each for each in listed if isinstance(each, Message))
+
+
+def _read_names(words: _Words) -> Iterator[str]:
+    """One or more different ids of tool calls."""
+    seen: set[str] = set()
+    while words.tokens or not seen:
+        name = words.identifier("the id of a tool call")
+        if name in seen:
+            raise words.error("different ids of tool calls", name)
+        seen.add(name)
+        yield name
+
+
+def _read_gates(words: _Words) -> Iterator[str]:
+    """One or more gates that are held."""
+    yield words.word(f"gates to hold ({', '.join(GATES)})", GATES)
+    while words.tokens:
+        yield words.word(f"gates to hold ({', '.join(GATES)})", GATES)
+
+
+def _gate_of(content: str, where: str) -> tuple[str, tuple[str, ...], str] | None:
+    """Gate, named call and answer of a line such as `tool X: result`; None for a call."""
+    head, colon, answer = content.partition(":")
+    gate, *named = head.split()
+    if not colon or gate not in GATES:
+        return None
+    if named and (gate != "tool" or len(named) > 1 or not NAME.fullmatch(named[0])):
+        wanted = "one id of a tool call" if gate == "tool" else "nothing"
+        raise ScenarioError(f"{where}: expected {wanted} behind {gate}, got {' '.join(named)!r}")
+    return gate, tuple(named), answer
 
 
 def _read_window(text: str, where: str) -> tuple[Window, str]:
@@ -324,6 +386,7 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
     if len(rows) > LINES_MAX:
         raise ScenarioError(f"{source}: expected at most {LINES_MAX} lines, got {len(rows)}")
     header = {"profile": "notes", "scope": ""}
+    gates: list[str] = []
     lines: list[Line] = []
     known: dict[str, Message] = {}
     for number, raw in enumerate(rows, 1):
@@ -345,16 +408,21 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
                 )
             header[first] = value
             continue
+        if first == "gates":
+            words = _Words(content.removeprefix(first), where, known)
+            gates += _read_gates(words)
+            continue
         window = AT_REST
         if first in ("in", "after"):
             window, content = _read_window(content, where)
-        gate, colon, answer = content.partition(":")
-        if colon and gate.strip() in GATES and window == AT_REST:
-            action: Call | Answer = _read_answer(gate.strip(), _Words(answer, where, known))
+        answer = _gate_of(content, where) if window == AT_REST else None
+        if answer is not None:
+            gate, named, rest = answer
+            action: Call | Answer = _read_answer(gate, named, _Words(rest, where, known))
         else:
             action = _read_call(_Words(content, where, known))
         lines.append(Line(action, window))
-    return Scenario(tuple(lines), header["profile"], header["scope"])
+    return Scenario(tuple(lines), header["profile"], header["scope"], tuple(gates))
 
 
 # --- JSON twin ----------------------------------------------------------------------------------
@@ -362,7 +430,12 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
 
 def scenario_json(scenario: Scenario) -> dict[str, object]:
     """The JSON twin of a scenario: the header, and each line as its text."""
-    return {"profile": scenario.profile, "scope": scenario.scope, "lines": scenario.texts()}
+    return {
+        "profile": scenario.profile,
+        "scope": scenario.scope,
+        "gates": list(scenario.gates),
+        "lines": scenario.texts(),
+    }
 
 
 def scenario_from_json(data: Mapping[str, object], source: str = "scenario") -> Scenario:
@@ -374,6 +447,12 @@ def scenario_from_json(data: Mapping[str, object], source: str = "scenario") -> 
     header = [f"profile {data.get('profile', 'notes')}"]
     if data.get("scope"):
         header.append(f"scope {data['scope']}")
+    gates = data.get("gates") or []
+    if not isinstance(gates, list):
+        msg = f"{source}: expected 'gates' to be a list of strings, got {type(gates).__name__}"
+        raise ScenarioError(msg)
+    if gates:
+        header.append(f"gates {' '.join(map(str, gates))}")
     for each in (*header, *lines):
         if "\n" in each:
             shown = each.removeprefix("profile ").removeprefix("scope ")[:60]

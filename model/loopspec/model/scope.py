@@ -11,10 +11,11 @@ from typing import Final, NamedTuple
 import attrs
 
 from loopspec.model.policy import PROFILES, Policy
-from loopspec.model.session import Session
+from loopspec.model.session import HELD, Session
 from loopspec.model.words import FIRST, GATES, LISTENERS, Answer, Call, Message
 
 SENDS: Final = ("followup", "steer", "inject")
+LIVES: Final = ("maintenance", "when-idle", "dispose")
 EDITS: Final = ("append", "prepend", "splice", "replace", "remove", "clear")
 
 
@@ -27,6 +28,8 @@ class Spent(NamedTuple):
     inside: int = 0
     owes: int = 0
     failures: int = 0
+    streams: int = 0
+    lives: int = 0
 
 
 @attrs.frozen
@@ -56,6 +59,15 @@ class Scope:
     failures: int = 1
     resend: bool = False
     rewrite: bool = False
+    tools: tuple[tuple[str, ...], ...] = ()
+    """Batches of tool calls that the provider may ask for; each spends a reply that is owed."""
+    contexts: bool = False
+    """Tools may return a context."""
+    streams: int = 0
+    lives: int = 0
+    """How many calls of maintenance, when-idle and dispose."""
+    gates: tuple[str, ...] = ()
+    """Gates that are held besides those that every scenario holds."""
     profile: str = "notes"
 
     @property
@@ -71,7 +83,8 @@ class Scope:
     @property
     def start(self) -> Session:
         """The session in which every run of the scope begins."""
-        return Session(policy=self.policy, listeners=self.listeners)
+        held = HELD | frozenset(self.gates)
+        return Session(policy=self.policy, listeners=self.listeners, held=held)
 
 
 def choices(
@@ -97,8 +110,18 @@ def choices(
         for cause in scope.causes:
             for mode in scope.modes:
                 yield Call("cancel", (cause, mode)), after
+    yield from _lives(session, scope, paid)
     if not session.stack:
         yield from _answers(session, scope, spent, fresh)
+
+
+def _lives(session: Session, scope: Scope, spent: Spent) -> Iterator[tuple[Call, Spent]]:
+    if spent.lives >= scope.lives:
+        return
+    after = spent._replace(lives=spent.lives + 1)
+    for name in LIVES:
+        if name in scope.calls:
+            yield Call(name), after
 
 
 def _sends(
@@ -150,29 +173,42 @@ def _edits(
 
 
 FAILING: Final = frozenset({"failed", "raise", "error", "cut"})
+COSTS: Final = {"owes": "owes", "tools": "owes", "parallel": "owes", "partial": "streams"}
 
 
 def _answers(
     session: Session, scope: Scope, spent: Spent, new: Message
 ) -> Iterator[tuple[Answer, Spent]]:
-    for gate in session.gates:
+    for label in session.gates:
+        gate, _, key = label.partition(" ")
+        names = (key,) if key else ()
         for choice in GATES[gate]:
             if scope.answers and choice not in scope.answers:
                 continue
+            cost = "failures" if choice in FAILING else COSTS.get(choice)
             after = spent
-            if choice in FAILING:
-                if spent.failures >= scope.failures:
+            if cost is not None:
+                if getattr(spent, cost) >= getattr(scope, cost):
                     continue
-                after = spent._replace(failures=spent.failures + 1)
-            if choice == "owes":
-                if spent.owes >= scope.owes:
-                    continue
-                after = spent._replace(owes=spent.owes + 1)
-            if choice != "enter":
-                yield Answer(gate, choice), after
-                continue
-            if session.batch or not scope.rewrite:
-                yield Answer(gate, choice), after
-            if scope.rewrite:
-                yield Answer(gate, choice, ()), after
-                yield Answer(gate, choice, (*session.batch[1:], new)), after
+                after = spent._replace(**{cost: getattr(spent, cost) + 1})
+            if choice in ("tools", "parallel"):
+                for batch in scope.tools:
+                    if choice == "tools" or len(batch) > 1:
+                        yield Answer(gate, choice, None, batch), after
+            elif choice == "enter":
+                yield from _entries(session, scope, after, new)
+            else:
+                if gate == "tool" and scope.contexts:
+                    yield Answer(gate, choice, (new,), names), after
+                messages = () if gate == "tool" else None
+                yield Answer(gate, choice, messages, names), after
+
+
+def _entries(
+    session: Session, scope: Scope, spent: Spent, new: Message
+) -> Iterator[tuple[Answer, Spent]]:
+    if session.batch or not scope.rewrite:
+        yield Answer("pre-step", "enter"), spent
+    if scope.rewrite:
+        yield Answer("pre-step", "enter", ()), spent
+        yield Answer("pre-step", "enter", (*session.batch[1:], new)), spent

@@ -334,11 +334,10 @@ class MaintenanceDone(NamedTuple):
 
 
 class Settle(NamedTuple):
-    """Settle something that a call began."""
+    """Something that a call began has settled; whoever awaits it is told on the next tick."""
 
     call: str
     error: str | None = None
-    frame: str = "settle"
 
 
 class EndDriver(NamedTuple):
@@ -384,7 +383,6 @@ Frame: TypeAlias = (
     | AfterIdle
     | Converged
     | MaintenanceDone
-    | Settle
     | EndDriver
 )
 
@@ -448,6 +446,8 @@ class Session:
     gates: tuple[str, ...] = ()
     awaited: str = ""
     """The gate that the task awaits; empty when it awaits one tick."""
+    settling: tuple[Settle, ...] = ()
+    """What has settled and was not told yet."""
 
     def but(self, **changes: object) -> "Session":
         """The session with some fields changed; as `attrs.evolve`, but much faster."""
@@ -501,13 +501,14 @@ class Session:
 
     @property
     def ready(self) -> bool:
-        """Whether the task resumes on the next tick."""
-        return not self.stack and bool(self.task) and self.awaited not in self.gates
+        """Whether something happens on the next tick."""
+        resumes = bool(self.task) and self.awaited not in self.gates
+        return not self.stack and (resumes or bool(self.settling))
 
     @property
     def quiescent(self) -> bool:
         """Whether nothing happens until somebody calls or answers a gate."""
-        return not self.stack and (not self.task or self.awaited in self.gates)
+        return not self.stack and not self.ready
 
     @property
     def depth(self) -> int:

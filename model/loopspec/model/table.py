@@ -164,8 +164,8 @@ def move(session: Session) -> Moved | None:
         msg = f"no row of {owner!r} takes {frame} in {session}"
         raise AssertionError(msg)
     if session.ready:
-        each, resumed = fire(session, "event loop", None)
-        return Moved(each, resumed, None)
+        each, after = fire(session, "event loop", None)
+        return Moved(each, after, each.sees(session, None) if each.sees is not None else None)
     return None
 
 

@@ -203,6 +203,27 @@ def cut(session: Session, frame: Suspend) -> Session:
     return session.but(stack=stack, task=task, awaited=frame.gate)
 
 
+def settle(session: Session, call: str, error: str | None = None) -> Session:
+    """The session in which something that a call began has settled."""
+    return session.but(settling=(*session.settling, Settle(call, error)))
+
+
+def something_has_settled(session: Session, _: None) -> bool:
+    """Something has settled and was not told yet."""
+    return bool(session.settling)
+
+
+def tell_settlement(session: Session, _: None) -> Session:
+    """Whoever awaits the oldest settlement is told."""
+    return session.but(settling=session.settling[1:])
+
+
+def see_settlement(session: Session, _: None) -> Observation:
+    """What has settled, and how."""
+    oldest = session.settling[0]
+    return Observation("settled", oldest.call, (("error", oldest.error),))
+
+
 def resume(session: Session, _: None) -> Session:
     """The task's frames run."""
     return session.but(stack=session.task, task=(), awaited="")
@@ -225,6 +246,15 @@ AWAITS: Final = (
     row("arrive", "where nobody objects, a tick later", "LN-10", always, pass_later),
     row("open gate", "of a tool", "TC-01", always, open_beside, "gate tool", see_tool),
     row("suspend", "the driver", "LN-10 CN-13", always, cut),
+    row(
+        "event loop",
+        "tells what has settled",
+        "WI-03 DI-04 MN-02",
+        something_has_settled,
+        tell_settlement,
+        "settled",
+        see_settlement,
+    ),
     row("event loop", "resumes the driver", "LN-10", always, resume),
 )
 
@@ -418,8 +448,8 @@ def somebody_waits(session: Session, _: Converged) -> bool:
 
 
 def tell_waiter(session: Session, frame: Converged) -> Session:
-    """Settle the oldest waiter; then look again."""
-    return session.but(waiters=session.waiters - 1).go(Settle("when-idle"), frame)
+    """The oldest waiter is settled; then look again."""
+    return settle(session.but(waiters=session.waiters - 1), "when-idle").go(frame)
 
 
 def disposal_is_under_way(session: Session, _: Converged) -> bool:
@@ -428,13 +458,8 @@ def disposal_is_under_way(session: Session, _: Converged) -> bool:
 
 
 def finish_disposal(session: Session, _: Converged) -> Session:
-    """Disposal is done; settle it."""
-    return session.but(disposal="done").go(Settle("dispose"))
-
-
-def see_settlement(session: Session, frame: Settle) -> Observation:
-    """How it settled."""
-    return Observation("settled", frame.call, (("error", frame.error),))
+    """Disposal is done, and settled."""
+    return settle(session.but(disposal="done"), "dispose")
 
 
 CLOSINGS: Final = (
@@ -457,7 +482,6 @@ CLOSINGS: Final = (
     row("converged", "with a waiter", "WI-02 WI-03 WI-04 WI-05", somebody_waits, tell_waiter),
     row("converged", "under disposal", "DI-04", disposal_is_under_way, finish_disposal),
     row("converged", "with nobody waiting", "WI-04", always, nothing),
-    row("settle", "what a call began", "WI-03 DI-04", always, nothing, "settled", see_settlement),
     row("end driver", "", "DR-03", always, nothing),
 )
 

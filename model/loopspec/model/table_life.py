@@ -10,6 +10,10 @@ from typing import Final
 
 from loopspec.model.rows import always, row
 from loopspec.model.session import (
+    DUE,
+    QUIET,
+    WAKING,
+    Abort,
     AfterIdle,
     Arrive,
     Converged,
@@ -17,8 +21,8 @@ from loopspec.model.session import (
     EndDriver,
     MaintenanceDone,
     Session,
-    Settle,
 )
+from loopspec.model.table_driver import settle
 from loopspec.model.table_inbox import (
     append_is_impossible,
     disposal_began,
@@ -48,15 +52,15 @@ def start_maintenance(session: Session, call: Call) -> Session:
 
 
 def end_maintenance(session: Session, frame: MaintenanceDone) -> Session:
-    """Nothing runs; look whether anything is due; settle the task; tell whoever waits."""
+    """Nothing runs, and the task is settled; look whether anything is due, then who waits."""
     error = ERROR_TEXTS["maintenance"] if frame.choice == "raise" else None
     ended = session.but(maintenance=False, cause=None, latch=False)
-    return ended.go(AfterIdle(session.latch), Settle("maintenance", error), Converged())
+    return settle(ended, "maintenance", error).go(AfterIdle(session.latch), Converged())
 
 
 def settle_at_once(session: Session, call: Call) -> Session:
-    """Return; settle."""
-    return session.go(EndCall(call.name), Settle(call.name))
+    """Settled already; return."""
+    return settle(session, call.name).go(EndCall(call.name))
 
 
 def wait(session: Session, call: Call) -> Session:
@@ -74,6 +78,23 @@ def answer_again(session: Session, call: Call) -> Session:
     return session.go(EndCall(call.name))
 
 
+def clear_is_refused(session: Session, _: Call) -> bool:
+    """A listener of a record runs, and something is pending."""
+    return append_is_impossible(session, None) and bool(session.pending)
+
+
+def refused_clear_throws(session: Session, _: Call) -> bool:
+    """A listener of a record runs, something is pending, and by policy the refusal throws."""
+    return clear_is_refused(session, _) and session.policy.refused_clear == "throw"
+
+
+def dispose_all_the_same(session: Session, call: Call) -> Session:
+    """Disposal begins: make what is pending quiet; abort; raise append-refused."""
+    rest = session.with_marks((WAKING, DUE), QUIET).but(clear_refused=True, disposal="begun")
+    refused = EndCall(call.name, None, "append-refused")
+    return rest.go(Abort("disposed"), refused, Converged())
+
+
 def dispose(session: Session, call: Call) -> Session:
     """Disposal begins: doom what is pending; clear; abort; return; settle if nothing runs."""
     begun = doom(session).but(disposal="begun")
@@ -88,7 +109,8 @@ LIVES: Final = (
     row("when-idle", "while idle", "WI-01", loop_is_idle, settle_at_once),
     row("when-idle", "while something runs", "WI-02 WI-04", always, wait),
     row("dispose", "again", "DI-04", is_disposing, answer_again),
-    row("dispose", "in a record's listener", "RE-02", append_is_impossible, refuse_append),
+    row("dispose", "whose refused clear throws", "RE-02", refused_clear_throws, refuse_append),
+    row("dispose", "whose clear is refused", "RE-02 RE-03", clear_is_refused, dispose_all_the_same),
     row("dispose", "", "DI-04 DI-05 DI-06 DI-09 DI-10", always, dispose),
 )
 

@@ -19,10 +19,10 @@ from loopspec.model.explore import (
 )
 from loopspec.model.playback import Deliveries
 from loopspec.model.scenario import Line, Scenario, Window
-from loopspec.model.scope import Scope, Spent
+from loopspec.model.scope import LIVES, Scope, Spent
 from loopspec.model.session import Session, canonical, letter
 from loopspec.model.table import Moved, apply, move
-from loopspec.model.words import LAST, Answer, Call, Message, Value, text_message
+from loopspec.model.words import GATES, LAST, PASSED, Answer, Call, Message, Value, text_message
 
 
 @attrs.define
@@ -150,25 +150,35 @@ def pay(spent: Spent, action: Call | Answer, inside: bool) -> Spent:
         return spent._replace(sends=spent.sends + 1)
     if action.name == "cancel":
         return spent._replace(cancels=spent.cancels + 1)
+    if action.name in LIVES:
+        return spent._replace(lives=spent.lives + 1)
     return spent._replace(edits=spent.edits + 1)
 
 
 def witness(explored: Explored, parent: int, action: int) -> Scenario:
     """The shortest scenario that shows a transition."""
     lines = replay(explored.scope, explored.path(parent, action)).lines
-    return Scenario(tuple(tidied(lines)), explored.scope.profile, explored.scope.name)
+    scope = explored.scope
+    return Scenario(tuple(tidied(lines)), scope.profile, scope.name, scope.gates)
 
 
 def tidied(lines: list[Line]) -> Iterator[Line]:
-    """`lines` without an `assemble: assembled` that the next answer implies."""
+    """`lines` without the answers that let a gate pass and that the next answer implies."""
     for index, line in enumerate(lines):
         following = lines[index + 1] if index + 1 < len(lines) else None
-        implied = (
-            isinstance(line.action, Answer)
-            and line.action.choice == "assembled"
-            and following is not None
-            and isinstance(following.action, Answer)
-            and following.action.gate == "pre-step"
-        )
-        if not implied:
+        if (
+            not is_passing(line.action)
+            or following is None
+            or not isinstance(following.action, Answer)
+            or following.action.gate in PASSED
+        ):
             yield line
+
+
+def is_passing(action: Call | Answer) -> bool:
+    """Whether an action only lets a gate pass."""
+    return (
+        isinstance(action, Answer)
+        and action.gate in PASSED
+        and action.choice == GATES[action.gate][0]
+    )

@@ -118,6 +118,9 @@ GATES: Final = {
 }
 """Each gate with the choices of its answer; the first is what happens when nobody objects."""
 
+PASSED: Final = ("assemble", "request", "request-error", "turn-stopping")
+"""Gates that an answer to a later gate lets pass first, with their first choice."""
+
 ERROR_TEXTS: Final = {
     "assemble": "assembly failed",
     "pre-step": "pre-step raised",

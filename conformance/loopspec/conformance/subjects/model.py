@@ -12,7 +12,7 @@ from typing import Final
 
 from loopspec.conformance.subjects.contract import Lists
 from loopspec.model.policy import NOTES, Policy
-from loopspec.model.session import Session
+from loopspec.model.session import HELD, Session
 from loopspec.model.table import Moved, Refusal, apply, move
 from loopspec.model.words import LISTENERS, Answer, Call, Observation
 
@@ -45,9 +45,9 @@ class ModelSubject:
         self._later: list[tuple[int, Callable[[], None]]] = []
         self.rows: list[str] = []
 
-    def open(self, observer: Callable[[Observation], None]) -> None:
+    def open(self, observer: Callable[[Observation], None], held: frozenset[str] = HELD) -> None:
         """Begin a fresh session."""
-        self.session = Session(policy=self._policy, listeners=LISTENERS)
+        self.session = Session(policy=self._policy, listeners=LISTENERS, held=held)
         self._observer = observer
         self._later = []
         self.rows = []

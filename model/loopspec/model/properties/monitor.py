@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import attrs
 
 from loopspec.model.describe import ids
-from loopspec.model.words import CALLS, Call, Entry, Made, Message, Observation, Rest
+from loopspec.model.words import CALLS, Answer, Call, Entry, Made, Message, Observation, Rest
 
 G = TypeVar("G")
 
@@ -45,6 +45,8 @@ class Property:
     at_rest: Callable[[Any, Rest], tuple[Breach, ...]]
     sometimes: str
     met: Callable[[Any, Entry], bool]
+    strict: bool
+    """Whether it is a law of profile `notes` only."""
     reads: frozenset[str]
     """What the monitor looks at: names of observations, `return`, `call`, `answer`."""
 
@@ -64,6 +66,7 @@ def declare(
     reads: str,
     sometimes: str,
     met: Callable[[G, Entry], bool],
+    strict: bool = False,
 ) -> Property:
     """A property from its step function, whose docstring is a code, a colon and a sentence.
 
@@ -83,6 +86,7 @@ def declare(
         at_rest,
         sometimes,
         met,
+        strict,
         frozenset(reads.split()),
     )
 
@@ -172,23 +176,34 @@ def is_claim(seen: Observation) -> bool:
 
 
 def is_cancel(entry: Entry) -> bool:
-    """Whether an entry is a cancel call."""
-    return isinstance(entry, Made) and entry.call.name == "cancel"
+    """Whether an entry is a call that aborts what runs: a cancel, or a disposal."""
+    return isinstance(entry, Made) and entry.call.name in ("cancel", "dispose")
+
+
+def cause_of(call: Call) -> str:
+    """The cause with which a call aborts."""
+    return "disposed" if call.name == "dispose" else str(call.args[0])
 
 
 class Calls(NamedTuple):
-    """The calls under way, innermost last: the name of each with what it still may insert."""
+    """The calls under way, innermost last: the name of each with what it still may insert.
+
+    `contexts` are what tools have handed over and the loop has not inserted yet (TC-02).
+    """
 
     open: tuple[tuple[str, str, tuple[Message, ...]], ...] = ()
+    contexts: tuple[Message, ...] = ()
 
     def after(self, entry: Entry) -> "Calls":
         """The calls under way after an entry."""
         if isinstance(entry, Made):
             call = entry.call
             mode = str(call.args[1]) if call.name == "cancel" else ""
-            return Calls((*self.open, (call.name, mode, asked(call))))
+            return self._replace(open=(*self.open, (call.name, mode, asked(call))))
         if isinstance(entry, Observation) and entry.kind == "return":
-            return Calls(self.open[:-1])
+            return self._replace(open=self.open[:-1])
+        if isinstance(entry, Answer) and entry.gate == "tool":
+            return self._replace(contexts=self.contexts + (entry.messages or ()))
         return self
 
     @property
@@ -202,14 +217,17 @@ class Calls(NamedTuple):
         return bool(self.open) and self.open[-1][:2] == ("cancel", "keep")
 
     def may_insert(self, wanted: Message) -> bool:
-        """Whether the innermost call asked for this insertion and has not had it yet."""
-        return bool(self.open) and wanted in self.open[-1][2]
+        """Whether the innermost call or a tool asked for this insertion and has not had it yet."""
+        return wanted in self.contexts or (bool(self.open) and wanted in self.open[-1][2])
 
     def inserted(self, done: tuple[Message, ...]) -> "Calls":
         """The calls under way after these insertions."""
-        if not self.open:
-            return self
-        name, mode, pool = self.open[-1]
+        contexts = self.contexts
+        name, mode, pool = self.open[-1] if self.open else ("", "", ())
         for each in done:
-            pool = without(pool, each)
-        return Calls((*self.open[:-1], (name, mode, pool)))
+            if each in pool:
+                pool = without(pool, each)
+            else:
+                contexts = without(contexts, each)
+        changed = ((name, mode, pool),) if self.open else ()
+        return Calls((*self.open[:-1], *changed), contexts)

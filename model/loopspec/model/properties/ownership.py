@@ -112,7 +112,8 @@ OWN: Final = declare(
     own_at_rest,
     Owners(),
     "CL-04 CL-05 CL-07 CL-09 CL-10 LN-07 LN-08 LN-09 ID-01 ID-03 IN-04",
-    "call return turn/start turn/end agent/inbox/spliced agent/inbox/claimed agent/inbox/discarded",
+    "call answer return turn/start turn/end agent/inbox/spliced agent/inbox/claimed "
+    "agent/inbox/discarded",
     "one claim takes messages of both lists",
     a_claim_takes_two,
 )

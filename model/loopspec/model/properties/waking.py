@@ -8,7 +8,9 @@ from loopspec.model.properties.monitor import (
     Breach,
     Calls,
     Lists,
+    cause_of,
     declare,
+    is_cancel,
     messages,
     number,
     told,
@@ -32,12 +34,10 @@ class Causes(NamedTuple):
 def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach, ...]]:
     """CAUSE: A turn says truly why it ended: first cancel wins, one report of a failure."""
     if isinstance(entry, Made):
-        aborts = entry.call.name == "cancel" and ghost.running
-        cause = str(entry.call.args[0]) if aborts else None
+        cause = cause_of(entry.call) if is_cancel(entry) and ghost.running else None
         return ghost._replace(canceling=(*ghost.canceling, cause)), NEVER
     if isinstance(entry, Answer):
-        failed = entry.choice in ("failed", "raise", "error", "cut")
-        return ghost._replace(failed=failed, rejected=entry.choice == "reject"), NEVER
+        return _after_answer(ghost, entry), NEVER
     seen = told(entry)
     if seen is None:
         return ghost, NEVER
@@ -61,6 +61,14 @@ def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach,
         ended = Causes(True, False, True, ghost.cause, ghost.canceling)
         return ended, _end_is_true(ghost, seen)
     return ghost, NEVER
+
+
+def _after_answer(ghost: Causes, answer: Answer) -> Causes:
+    """What an answer makes of the turn; a tool or a maintenance task cannot fail it."""
+    if answer.gate in ("tool", "maintenance"):
+        return ghost
+    failed = answer.choice in ("failed", "raise", "error", "cut", "give-up")
+    return ghost._replace(failed=failed, rejected=answer.choice == "reject")
 
 
 def _end_is_true(ghost: Causes, seen: Observation) -> tuple[Breach, ...]:
@@ -115,6 +123,9 @@ class Wakes(NamedTuple):
     """What was accepted as due, and whether a driver could still see it."""
 
     running: bool = False
+    maintenance: int = 0
+    """Maintenance tasks that have begun and whose end was not told yet."""
+    disposing: bool = False
     canceled: bool = False
     ended: bool = False
     owed: tuple[Message, ...] = ()
@@ -131,8 +142,12 @@ def _after_wakes(ghost: Wakes, entry: Entry) -> Wakes:
     if isinstance(entry, Made):
         waking = entry.call.name in ("followup", "steer")
         late = not ghost.running or ghost.canceled or ghost.ended
-        aborts = entry.call.name == "cancel" and ghost.running
-        return ghost._replace(due=(*ghost.due, waking and late), aborts=(*ghost.aborts, aborts))
+        due = waking and late and not ghost.disposing
+        aborts = is_cancel(entry) and ghost.running
+        ghost = ghost._replace(due=(*ghost.due, due), aborts=(*ghost.aborts, aborts))
+        if entry.call.name == "dispose":
+            return ghost._replace(disposing=True, owed=())
+        return ghost
     seen = told(entry)
     if seen is None:
         return ghost
@@ -147,6 +162,8 @@ def _after_wakes(ghost: Wakes, entry: Entry) -> Wakes:
         running = seen.get("status") == "running"
         owed = () if running else ghost.owed
         return ghost._replace(running=running, canceled=False, ended=False, owed=owed)
+    if seen.name == "maintenance":
+        return ghost._replace(maintenance=ghost.maintenance + (1 if seen.kind == "gate" else -1))
     if seen.name == "turn/start":
         return ghost._replace(canceled=False, ended=False)
     if seen.name == "turn/end":
@@ -171,7 +188,7 @@ def wake_is_never_lost(ghost: Wakes, entry: Entry) -> tuple[Wakes, tuple[Breach,
 
 def wake_at_rest(ghost: Wakes, rest: Rest) -> tuple[Breach, ...]:
     """An idle session has driven every wake whose message is still pending."""
-    if rest.status != "idle":
+    if rest.status != "idle" or ghost.maintenance:
         return NEVER
     if not ghost.owed:
         return NEVER
@@ -190,12 +207,17 @@ WAKE: Final = declare(
     wake_at_rest,
     Wakes(),
     "WL-01 WL-02 WL-05 RT-03 RT-04 RT-09 DR-11 RE-13 LN-10",
-    "call return agent/status turn/start turn/end agent/inbox/spliced",
+    "call return agent/status maintenance turn/start turn/end agent/inbox/spliced",
     "a wake comes under an abort or after the last look",
     a_wake_comes_late,
+    strict=True,
 )
 
 CREDIT_MAX: Final = 9
+ASKING: Final = frozenset(
+    {"pre-step", "step/start", "request", "provider", "request-error", "turn-stopping"}
+)
+"""What a canceled turn must not ask for any more."""
 
 
 class Work(NamedTuple):
@@ -212,7 +234,8 @@ def quiet_without_a_wake(ghost: Work, entry: Entry) -> tuple[Work, tuple[Breach,
     ghost = ghost._replace(wakes=_after_wakes(before, entry))
     seen = told(entry)
     if seen is None:
-        if isinstance(entry, Made) and not entry.inside and not before.running:
+        at_rest = isinstance(entry, Made) and not entry.inside and not before.maintenance
+        if at_rest and not before.running:
             return ghost._replace(credit=0), NEVER
         return ghost, NEVER
     if seen.name == "agent/inbox/spliced" and before.due and before.due[-1]:
@@ -220,6 +243,9 @@ def quiet_without_a_wake(ghost: Work, entry: Entry) -> tuple[Work, tuple[Breach,
         return ghost._replace(credit=gained), NEVER
     if seen.name == "agent/status" and seen.get("status") == "running":
         breach = Breach("QUIET", ("every wake so far has had its driver.",), "a driver started")
+        if before.disposing:
+            breach = Breach("QUIET", ("disposal began.",), "a driver started")
+            return ghost, (breach,)
         left = max(0, ghost.credit - 1)
         return ghost._replace(credit=left), NEVER if ghost.credit else (breach,)
     if seen.name == "turn/start":
@@ -229,7 +255,7 @@ def quiet_without_a_wake(ghost: Work, entry: Entry) -> tuple[Work, tuple[Breach,
         return ghost._replace(
             turn_open=False, credit=min(CREDIT_MAX, ghost.credit + aborted)
         ), NEVER
-    if seen.name in ("pre-step", "step/start", "provider") and before.canceled and ghost.turn_open:
+    if seen.name in ASKING and before.canceled and ghost.turn_open:
         step = number(seen, "step")
         breach = Breach(
             "QUIET", ("the open turn was canceled.",), f"{seen.name} of step {step} came"
@@ -254,7 +280,9 @@ QUIET: Final = declare(
     quiet_at_rest,
     Work(),
     "CN-06 CN-10 DR-09 PS-15 PS-16 ST-03 RT-07 RT-11 WL-01 IN-15",
-    "call return agent/status turn/start turn/end agent/inbox/spliced pre-step step/start provider",
+    "call return agent/status maintenance turn/start turn/end agent/inbox/spliced pre-step "
+    "step/start request provider request-error turn-stopping",
     "a canceled turn ends",
     a_canceled_turn_ends,
+    strict=True,
 )
