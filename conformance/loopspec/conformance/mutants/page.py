@@ -13,14 +13,13 @@ __all__ = ["to_markdown"]
 PREFACE = """\
 # Mutants: the faults that the suite must find
 
-Made by `python -m loopspec.conformance.mutants.page` from the registry; do not edit. A test compares
-this page with it.
+Made by `python -m loopspec.conformance.mutants.page` from the registry; do not edit. A test
+compares the two.
 
 Each mutant is the shipped loop with exactly one fault: one source edit of at most three lines,
-applied in memory. To see one found, `loopspec check --mutant ID`. *Property* is the promise that
-reports the fault by itself, with trace inclusion switched off; TRACE means that only trace inclusion
-does. *Witness* is the number of calls and answers of its pinned scenario, from which no line can be
-left out.
+applied in memory. `loopspec check --mutant ID` finds it. *Property* is the promise that reports the
+fault by itself, with trace inclusion switched off; TRACE means that only trace inclusion does.
+*Witness* counts the calls and answers of the pinned scenario, from which no line can be left out.
 """
 
 
@@ -31,7 +30,7 @@ def to_markdown() -> str:
     median = lengths[len(lengths) // 2]
     by_itself = sum(each.code != "TRACE" for each in mutants)
     figures = (
-        f"{len(mutants)} mutants; {by_itself} of them break a property that reports them by itself. "
+        f"{len(mutants)} mutants, {by_itself} of them reported by a property alone. "
         f"Witnesses: median {median}, longest {lengths[-1]}.\n"
     )
     return "\n".join([PREFACE, figures, *table(mutants)]) + "\n"
@@ -49,11 +48,8 @@ def table(mutants: Iterable[Mutant]) -> list[str]:
         f"| {length_of(each)} |"
         for each in mutants
     ]
-    return [
-        "| mutant | what it does | property | rules | witness |",
-        "| --- | --- | --- | --- | --- |",
-        *rows,
-    ]
+    head = "| mutant | what it does | property | rules | witness |"
+    return [head, "| --- | --- | --- | --- | --- |", *rows]
 
 
 if __name__ == "__main__":
