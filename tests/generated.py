@@ -41,11 +41,11 @@ def _help_of(path: str, command: click.Command, arguments: list[str]) -> list[st
     return ["```text", f"$ {path} --help", *text.splitlines(), "```", ""]
 
 
-def printed_by(module: str) -> Callable[[], str]:
+def printed_by(module: str, *arguments: str) -> Callable[[], str]:
     """The page that `python -m module` prints."""
 
     def page() -> str:
-        command = [sys.executable, "-m", module]
+        command = [sys.executable, "-m", module, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
         return done.stdout
 
@@ -55,7 +55,11 @@ def printed_by(module: str) -> Callable[[], str]:
 GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/catalogue.md": printed_by("loopspec.impl.catalogue"),
     "docs/cli.md": cli_page,
+    "docs/mutants.md": printed_by("loopspec.conformance.mutants.page"),
+    "docs/properties.md": printed_by("loopspec.model.documents", "properties"),
     "docs/rules.md": printed_by("loopspec.conformance.rules"),
+    "docs/scenario-grammar.md": printed_by("loopspec.model.documents", "grammar"),
+    "docs/transitions.md": printed_by("loopspec.model.documents", "transitions"),
 }
 """Path of each generated document and the function that makes its text."""
 

@@ -22,10 +22,11 @@ def seen_by(finding: Finding) -> str:
     Inclusion names the rules of the rows that the specification would have taken at this place.
     """
     if finding.code == TRACE:
-        return "trace inclusion alone; the rules are those of what is allowed there"
+        rules = "; the rules are those of what is allowed there" if finding.rules else ""
+        return f"trace inclusion alone{rules}"
     if finding.allowed:
         return f"{finding.code} and trace inclusion; first the rules of what is allowed there"
-    return f"{finding.code} by itself; subject and model parted before, or not at all"
+    return f"{finding.code} by itself; subject and model had parted before"
 
 
 def explain(reduced: Reduced, subject: str, seed: int | None, length: int, replay: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 
 import attrs
 
+from loopspec.conformance.control import ControlError
 from loopspec.conformance.drive import Outcome, run_scenario
 from loopspec.conformance.judge import Finding
 from loopspec.conformance.subjects.contract import SubjectFactory
@@ -53,12 +54,25 @@ class _Reducer:
     def shows(self, scenario: Scenario) -> Outcome | None:
         """The outcome of a candidate that still shows the finding."""
         self.replays += 1
-        outcome = run_scenario(self.factory(), scenario, profile=self.profile)
-        return outcome if found(outcome, self.wanted) else None
+        return played(self.factory, scenario, self.wanted, self.profile)
 
     @property
     def spent(self) -> bool:
         return self.replays >= REPLAYS_MAX
+
+
+def played(
+    factory: SubjectFactory, scenario: Scenario, wanted: Finding, profile: str | None
+) -> Outcome | None:
+    """The outcome of a scenario that shows `wanted`.
+
+    A candidate that the adapter cannot play shows nothing: it must not cost the finding.
+    """
+    try:
+        outcome = run_scenario(factory(), scenario, profile=profile)
+    except ControlError:
+        return None
+    return outcome if found(outcome, wanted) else None
 
 
 def found(outcome: Outcome, wanted: Finding) -> Finding | None:
@@ -259,8 +273,8 @@ def shortest(
     """The outcome of a scenario with fewer than `below` lines, all at rest, that shows `wanted`."""
     for length in range(1, below):
         for lines in sequences(SHORT.start, Spent(), length):
-            outcome = run_scenario(factory(), Scenario(lines), profile=profile)
-            if found(outcome, wanted):
+            outcome = played(factory, Scenario(lines), wanted, profile)
+            if outcome is not None:
                 return outcome
     return None
 

@@ -205,7 +205,7 @@ def _frame(value: object) -> str:
 FORMS: Final = ("graphml", "dot", "json")
 
 
-def export(graph: StateGraph | TableGraph, form: str) -> str:
+def export(graph: networkx.Graph[Any], form: str) -> str:
     """The text of a graph as GraphML, DOT or JSON.
 
     Raises ValueError for any other form.
@@ -216,15 +216,14 @@ def export(graph: StateGraph | TableGraph, form: str) -> str:
     return {"graphml": to_graphml, "dot": to_dot, "json": to_json}[form](graph)
 
 
-def to_graphml(graph: StateGraph | TableGraph) -> str:
+def to_graphml(graph: networkx.Graph[Any]) -> str:
     """GraphML, for yEd, Gephi and networkx."""
     import networkx
 
-    plain: networkx.Graph[Any] = graph
-    return "\n".join(networkx.generate_graphml(plain)) + "\n"
+    return "\n".join(networkx.generate_graphml(graph)) + "\n"
 
 
-def to_dot(graph: StateGraph | TableGraph) -> str:
+def to_dot(graph: networkx.Graph[Any]) -> str:
     """DOT, for Graphviz; a rest state has a double border."""
     lines = ["digraph {", "  node [shape=box];"]
     for node, data in graph.nodes(data=True):
@@ -239,7 +238,7 @@ def to_dot(graph: StateGraph | TableGraph) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_json(graph: StateGraph | TableGraph) -> str:
+def to_json(graph: networkx.Graph[Any]) -> str:
     """JSON: the graph's own data, nodes with `id`, edges with `source` and `target`."""
     document = {
         "directed": True,

@@ -209,10 +209,10 @@ class SharedRuns(Runs):
         """Make the deliveries that are due at once."""
         count = 0
         for frame in session.stack:
+            if (frame.name if type(frame) is Tell else frame.frame) not in self.local:
+                break
             known = self.delivered.get(frame)
             if known is None:
-                if (frame.name if type(frame) is Tell else frame.frame) not in self.local:
-                    break
                 known = self.delivered[frame] = self.delivery(frame)
             rows += known[0]
             entries += known[1]

@@ -13,7 +13,7 @@ frame, and a call may land only where the stack is empty or its head is listenin
 """
 
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, get_args
 
 import attrs
 
@@ -554,7 +554,12 @@ def letter(index: int) -> str:
     return LETTERS[index % 26] + (str(index // 26) if index > 25 else "")
 
 
-ATOMS: Final = frozenset({str, int, bool, type(None)})
+ATOMS: Final = frozenset({str, int, bool, type(None)}) | {
+    frame
+    for frame in get_args(Frame)
+    if set(frame.__annotations__.values()) <= {str, bool, int, str | None}
+}
+"""The types that hold neither a message nor a turn, so that renaming leaves them alone."""
 
 
 def renamed(value: object, names: dict[str, str], newest: int, private: bool = False) -> object:

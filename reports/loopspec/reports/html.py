@@ -18,6 +18,7 @@ from loopspec.reports.run import RowCount, Run
 from loopspec.reports.sequence import diagram_rows, head_svg, kind_svg
 from loopspec.reports.text import clean, clean_lines
 from loopspec.reports.words import (
+    NOT_ASKED,
     VERDICT_SENTENCES,
     allowed_words,
     count_words,
@@ -90,6 +91,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "allowed_words": allowed_words,
         "count_words": count_words,
+        "not_asked": NOT_ASKED,
         "reached": _reached,
         "verdict_line": verdict_line,
         "witness_words": witness_words,

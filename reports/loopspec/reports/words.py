@@ -20,6 +20,9 @@ MINIMAL_WORDS: Final = {
 }
 
 
+NOT_ASKED: Final = "not known: subject and model had parted before"
+
+
 def subject_words(run: Run) -> str:
     """Name and version of the subject, or a dash."""
     if run.subject is None:
@@ -83,7 +86,7 @@ def witness_words(finding: Finding) -> str:
 
 def allowed_words(finding: Finding) -> str:
     """What the specification allowed where the subject parted from it."""
-    return ", or ".join(finding.allowed) if finding.allowed else "nothing more at this point"
+    return ", or ".join(finding.allowed) if finding.allowed else NOT_ASKED
 
 
 def missed_cells(run: Run) -> list[Cell]:
