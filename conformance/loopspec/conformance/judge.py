@@ -17,7 +17,7 @@ from loopspec.model.describe import entry_text, observation_text
 from loopspec.model.explore import Cell, driver_state, window_kind
 from loopspec.model.policy import NOTES, Policy
 from loopspec.model.possible import Parting, Possible, after, hidden, place
-from loopspec.model.properties import PROPERTIES, START, Breach, Ghosts
+from loopspec.model.properties import PROPERTIES, Breach, Ghosts, laws
 from loopspec.model.session import HELD, Session
 from loopspec.model.words import LISTENERS, Entry, Made, Observation, Rest
 
@@ -81,7 +81,8 @@ class Judge:
         """Begin with one empty session of `policy`, whose gates in `held` are answered."""
         start = Session(policy=policy, listeners=listeners, held=held)
         self.possible: Possible | None = Possible((start,)) if inclusion else None
-        self.ghosts: Ghosts = START
+        self.properties = laws(policy)
+        self.ghosts: Ghosts = tuple(each.start for each in self.properties)
         self.findings: list[Finding] = []
         self.rows: dict[str, int] = {}
         self.met: dict[str, int] = {}
@@ -115,7 +116,7 @@ class Judge:
     def _watch(self, entry: Entry) -> tuple[Breach, ...]:
         ghosts: list[object] = []
         breaches: tuple[Breach, ...] = ()
-        for each, ghost in zip(PROPERTIES, self.ghosts, strict=True):
+        for each, ghost in zip(self.properties, self.ghosts, strict=True):
             if isinstance(entry, Rest):
                 breaches += each.at_rest(ghost, entry)
             elif each.looks_at(entry):

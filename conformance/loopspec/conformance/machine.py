@@ -16,7 +16,13 @@ from typing import Final, TypeVar
 import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from loopspec.conformance.drive import Drive, Outcome
 from loopspec.conformance.judge import Judge
@@ -25,7 +31,7 @@ from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario, Window
 from loopspec.model.scope import Scope, Spent, choices
-from loopspec.model.session import Session, letter
+from loopspec.model.session import HELD, Session, letter
 from loopspec.model.words import (
     CAUSES,
     GATES,
@@ -40,6 +46,9 @@ from loopspec.model.words import (
 )
 
 __all__ = ["Campaign", "run_campaign"]
+
+HOOKS: Final = ("request", "request-error", "turn-stopping")
+"""Gates that a random run holds or lets pass."""
 
 SMALL: Final = st.integers(min_value=0, max_value=23)
 SOON: Final = st.integers(min_value=0, max_value=11)
@@ -70,6 +79,7 @@ WIDE: Final = Scope(
     inside=1_000,
     depth=2,
     between=True,
+    lives=1_000,
 )
 """What the generator may do: the scope of every call and every answer."""
 
@@ -128,6 +138,7 @@ FAMILIES: Final = {
     "edit": ("replace", "remove"),
     "splice": ("splice", "clear"),
     "cancel": ("cancel",),
+    "live": ("maintenance", "when-idle", "dispose"),
 }
 """The families of calls; each has a rule of its own."""
 
@@ -135,17 +146,21 @@ FAMILIES: Final = {
 class Player:
     """One random run: turns drawn numbers into actions and writes down the lines that they were."""
 
-    def __init__(self, subject: Subject, profile: str, campaign: Campaign) -> None:
-        """Open a fresh session."""
+    def __init__(
+        self, subject: Subject, profile: str, campaign: Campaign, held: frozenset[str] = HELD
+    ) -> None:
+        """Open a fresh session whose gates in `held` are answered."""
+        self.held = held
+        self.tools = 0
         self.campaign = campaign
         self.profile = profile
         self.subject = subject
-        self.judge = Judge(PROFILES[profile])
+        self.judge = Judge(PROFILES[profile], held=held)
         self.lines: list[Line] = []
         self.armed: list[Armed] = []
         self.named = 0
         self.mark: tuple[str, int] = ("", 0)
-        self.drive = Drive(subject, self.judge)
+        self.drive = Drive(subject, self.judge, held)
         self.drive.on_delivery = self.delivered
         self.ended = False
 
@@ -161,6 +176,9 @@ class Player:
         """The calls of a family that fit the session now, in order."""
         if family == "cancel":
             return [Call("cancel", (cause, mode)) for mode in ("keep", "drop") for cause in CAUSES]
+        if family == "live":
+            usual = [Call("maintenance"), Call("when-idle")]
+            return [*usual * 5, Call("dispose")]
         names = FAMILIES[family]
         new = self.fresh(pick)
         scope = attrs.evolve(WIDE, calls=names)
@@ -217,12 +235,23 @@ class Player:
 
         self.subject.later(window.ticks, due)
 
-    def answer_now(self, gate: str, pick: int) -> None:
-        """Answer an open gate."""
-        session = self.judge.session
-        if session is None:
-            return
-        answers = [Answer(gate, choice) for choice in GATES[gate]]
+    def answers_of(self, label: str, session: Session, pick: int) -> list[Answer]:
+        """The answers of an open gate, the usual one first."""
+        gate, _, key = label.partition(" ")
+        if gate == "tool":
+            contexts = (self.fresh(pick),) if pick % 3 == 2 else ()
+            return [Answer(gate, choice, contexts, (key,)) for choice in GATES[gate]]
+        answers = [
+            Answer(gate, choice) for choice in GATES[gate] if choice not in ("tools", "parallel")
+        ]
+        if gate == "provider":
+            self.tools += 2
+            x, y = f"t{self.tools - 1}", f"t{self.tools}"
+            answers += [
+                Answer(gate, "tools", None, (x,)),
+                Answer(gate, "tools", None, (x, y)),
+                Answer(gate, "parallel", None, (x, y)),
+            ]
         if gate == "pre-step":
             batch = session.batch
             answers += [
@@ -230,10 +259,18 @@ class Player:
                 Answer(gate, "enter", tuple(reversed(batch))),
                 Answer(gate, "enter", (*batch[1:], self.fresh(pick))),
             ]
+        return answers
+
+    def answer_now(self, label: str, pick: int) -> None:
+        """Answer an open gate."""
+        session = self.judge.session
+        if session is None:
+            return
+        answers = self.answers_of(label, session, pick)
         answer = answers[pick % len(answers)]
         self.lines.append(Line(answer))
         self.drive.answer(len(self.lines) - 1, answer)
-        self.between_ticks(gate)
+        self.between_ticks(answer.gate)
         self.drive.settle()
 
     def between_ticks(self, gate: str) -> None:
@@ -248,16 +285,18 @@ class Player:
     def finish(self) -> Outcome:
         """Close the session and give what it was."""
         self.subject.close()
-        return self.drive.outcome(Scenario(tuple(self.lines), self.profile))
+        extra = tuple(sorted(self.held - HELD))
+        return self.drive.outcome(Scenario(tuple(self.lines), self.profile, gates=extra))
 
     @property
     def broken(self) -> bool:
         """Whether the judge has found something."""
         return bool(self.judge.findings)
 
-    def gate_open(self, gate: str) -> bool:
-        """Whether a gate is open."""
-        return any(kind == gate for kind, _ in self.subject.gates())
+    def open_gate(self, pick: int) -> str | None:
+        """One of the open gates, if there is any."""
+        labels = [label for label, _ in self.subject.gates()]
+        return labels[pick % len(labels)] if labels else None
 
 
 class _Found(AssertionError):
@@ -275,9 +314,13 @@ def machine_for(
     class LoopMachine(RuleBasedStateMachine):
         """Random runs of one session."""
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.player = Player(factory(), profile, campaign)
+        player: Player
+
+        @initialize(hooks=st.integers(min_value=0, max_value=7))
+        def start(self, hooks: int) -> None:
+            """Open a session; the three bits say which hooks are held."""
+            held = {gate for bit, gate in enumerate(HOOKS) if hooks >> bit & 1}
+            self.player = Player(factory(), profile, campaign, HELD | held)
 
         def checked(self) -> None:
             if self.player.broken:
@@ -312,38 +355,32 @@ def machine_for(
             """A call some ticks after one of the next deliveries, or right behind an answer."""
             self.player.armed.append(Armed(deliveries, ticks, family, pick))
 
-        @precondition(lambda self: self.player.gate_open("assemble"))
-        @rule(pick=SMALL)
-        def assemble(self, pick: int) -> None:
-            """Answer the assemble gate; it fails one time in six."""
-            self.player.answer_now("assemble", 1 if pick % 6 == 5 else 0)
-            self.checked()
-
-        @precondition(lambda self: self.player.gate_open("pre-step"))
-        @rule(pick=SMALL)
-        def pre_step(self, pick: int) -> None:
-            """Decide."""
-            self.player.answer_now("pre-step", pick)
+        @precondition(lambda self: self.player.subject.gates())
+        @rule(which=SMALL, pick=SMALL)
+        def answer(self, which: int, pick: int) -> None:
+            """Answer one of the open gates in any way."""
+            label = self.player.open_gate(which)
+            assert label is not None
+            self.player.answer_now(label, pick)
             self.checked()
 
         @precondition(lambda self: self.player.subject.gates())
-        @rule(gates=st.integers(min_value=1, max_value=6))
-        def forward(self, gates: int) -> None:
-            """Answer some gates as usual: without it few runs come far."""
+        @rule(gates=st.integers(min_value=0, max_value=6), which=SMALL, pick=SMALL)
+        def forward(self, gates: int, which: int, pick: int) -> None:
+            """Answer some gates as usual, then one in any way: else few runs come far."""
             for _ in range(gates):
-                if not self.player.broken and self.player.subject.gates():
-                    self.player.answer_now(self.player.subject.gates()[0][0], 0)
-            self.checked()
-
-        @precondition(lambda self: self.player.gate_open("provider"))
-        @rule(pick=SMALL)
-        def provider(self, pick: int) -> None:
-            """Reply."""
-            self.player.answer_now("provider", pick)
+                label = self.player.open_gate(0)
+                if label is not None and not self.player.broken:
+                    self.player.answer_now(label, 0)
+            label = self.player.open_gate(which)
+            if label is not None and not self.player.broken:
+                self.player.answer_now(label, pick)
             self.checked()
 
         def teardown(self) -> None:
             """Count the run, failed or not."""
+            if not hasattr(self, "player"):
+                return
             campaign.add(self.player.finish())
             if progress is not None:
                 progress(campaign)

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from loopspec.impl.bus import Bus
     from loopspec.impl.clock import counted_ids, fixed_clock, random_ids, system_clock
+    from loopspec.impl.endings import Ending, Failure
     from loopspec.impl.errors import (
+        AgentBusy,
         AgentClosed,
+        AgentDisposed,
         AppendRefused,
         BadArgument,
         DuplicateMessageId,
@@ -35,10 +38,15 @@ if TYPE_CHECKING:
         Discarded,
         Enter,
         Failed,
+        GiveUp,
         Inserted,
         PreStep,
         Reject,
+        RequestFailed,
+        Requesting,
+        Retry,
         StatusChanged,
+        TurnStopping,
     )
     from loopspec.impl.policy import Policy
     from loopspec.impl.provider import (
@@ -49,14 +57,22 @@ if TYPE_CHECKING:
         Request,
         ScriptedProvider,
     )
-    from loopspec.impl.records import Ending, Failure, InboxSpliced, Record
+    from loopspec.impl.records import InboxSpliced, Record
     from loopspec.impl.signal import Signal
+    from loopspec.impl.tools import ToolCall, ToolResult, Tools, ToolUse
 
 _HOMES = {
     "bus": ("Bus",),
-    "clock": ("counted_ids", "fixed_clock", "random_ids", "system_clock"),
+    "clock": (
+        "counted_ids",
+        "fixed_clock",
+        "random_ids",
+        "system_clock",
+    ),
     "errors": (
+        "AgentBusy",
         "AgentClosed",
+        "AgentDisposed",
         "AppendRefused",
         "BadArgument",
         "DuplicateMessageId",
@@ -69,20 +85,33 @@ _HOMES = {
         "RecordInvalid",
         "UnknownName",
     ),
-    "inbox": ("Inbox", "fold_inbox"),
+    "inbox": (
+        "Inbox",
+        "fold_inbox",
+    ),
     "log": ("SessionLog",),
     "loop": ("Agent",),
-    "messages": ("DataBlock", "Message", "TextBlock", "text_message"),
+    "messages": (
+        "DataBlock",
+        "Message",
+        "TextBlock",
+        "text_message",
+    ),
     "payloads": (
         "Assemble",
         "Claimed",
         "Discarded",
         "Enter",
         "Failed",
+        "GiveUp",
         "Inserted",
         "PreStep",
         "Reject",
+        "RequestFailed",
+        "Requesting",
+        "Retry",
         "StatusChanged",
+        "TurnStopping",
     ),
     "policy": ("Policy",),
     "provider": (
@@ -93,14 +122,29 @@ _HOMES = {
         "Request",
         "ScriptedProvider",
     ),
-    "records": ("Ending", "Failure", "InboxSpliced", "Record"),
+    "endings": (
+        "Ending",
+        "Failure",
+    ),
+    "records": (
+        "InboxSpliced",
+        "Record",
+    ),
     "signal": ("Signal",),
+    "tools": (
+        "ToolCall",
+        "ToolResult",
+        "ToolUse",
+        "Tools",
+    ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Agent",
+    "AgentBusy",
     "AgentClosed",
+    "AgentDisposed",
     "AppendRefused",
     "Assemble",
     "BadArgument",
@@ -114,6 +158,7 @@ __all__ = [
     "Failed",
     "Failure",
     "FlushFailed",
+    "GiveUp",
     "Inbox",
     "InboxSpliced",
     "Inserted",
@@ -133,11 +178,19 @@ __all__ = [
     "Reject",
     "Reply",
     "Request",
+    "RequestFailed",
+    "Requesting",
+    "Retry",
     "ScriptedProvider",
     "SessionLog",
     "Signal",
     "StatusChanged",
     "TextBlock",
+    "ToolCall",
+    "ToolResult",
+    "ToolUse",
+    "Tools",
+    "TurnStopping",
     "UnknownName",
     "counted_ids",
     "fixed_clock",

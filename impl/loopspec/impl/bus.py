@@ -2,7 +2,8 @@
 
 - `emit` tells and does not wait; each listener's failure is contained by itself, also when it
   comes later out of a coroutine (ER-01).
-- `serial` awaits one listener after the other; a failure is the caller's (ER-05).
+- `serial` awaits one listener after the other; a failure is the caller's (ER-05), and the first
+  answer that is something ends it (TS-02).
 - `waterfall` asks: each listener gets the payload and `next`, the rest of the chain. What it
   returns is what the listener outside of it sees; the innermost answer is the default. A
   listener that does not call `next` hides the rest (PS-05 to PS-07).
@@ -60,11 +61,17 @@ class Bus:
                 self._contain(name, result)
 
     async def serial(self, name: str, payload: object) -> None:
-        """Await the listeners one after the other; the first failure ends it and is raised."""
+        """Await the listeners one after the other; without any it does not wait at all.
+
+        The first failure ends it and is raised. The first answer other than None and False ends
+        it too, and is not looked at any further (TS-02, TS-03).
+        """
         for listener in self._resolved(name):
             result = listener(payload)
             if inspect.isawaitable(result):
-                await result
+                result = await result
+            if result is not None and result is not False:
+                return
 
     async def waterfall(self, name: str, payload: object, default: T) -> T:
         """Return the outermost listener's answer; failures are raised.
@@ -94,6 +101,10 @@ class Bus:
                 self._spawns.remove(spawn)
 
         return release
+
+    def contain(self, name: str, error: Exception) -> None:
+        """Report a failure that must reach nobody else, as those of `emit` are."""
+        self._on_failure(name, error)
 
     def _resolved(self, name: str) -> tuple[Listener, ...]:
         listeners = self._listeners.get(name)

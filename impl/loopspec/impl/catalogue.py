@@ -41,6 +41,7 @@ class Entry:
 TURN: Final = Key("turn", "turn", "whole number, from 1")
 STEP: Final = Key("step", "step", "whole number, from 1")
 MESSAGE: Final = Key("message", "message", "message")
+CALL: Final = Key("call", "call", "call id")
 SIGNAL: Final = Key("signal", "signal", "the turn's abort signal")
 BATCH: Final = Key("messages", "messages", "the claimed messages, in order")
 
@@ -64,6 +65,36 @@ CATALOGUE: Final = (
         "The default enters the claimed batch.",
         ("PS-01", "PS-02", "PS-05", "PS-10"),
         (BATCH, TURN, STEP, SIGNAL),
+    ),
+    Entry(
+        "seam",
+        "agent/request",
+        "waterfall",
+        "Requesting",
+        "An attempt of a request is about to be made; the answer is the options that go with it. "
+        "A failure ends the turn with `error`, without recovery.",
+        ("ST-07", "ST-19"),
+        (TURN, STEP, SIGNAL),
+    ),
+    Entry(
+        "seam",
+        "agent/request-error",
+        "waterfall",
+        "RequestFailed",
+        "The provider failed: `Retry()` asks again inside the same step, `GiveUp()`, the default, "
+        "ends the turn with the failure.",
+        ("ST-16", "ST-17", "ST-18", "ST-20"),
+        (TURN, STEP, Key("failure", "failure", "`{message, code}`"), SIGNAL),
+    ),
+    Entry(
+        "seam",
+        "agent/turn-stopping",
+        "serial",
+        "TurnStopping",
+        "The turn is about to end and nothing is pending for its next step. Whoever objects "
+        "delivers a message for it; no answer is read.",
+        ("TS-01", "TS-02", "TS-03", "TS-05", "TS-07"),
+        (TURN, SIGNAL),
     ),
     Entry(
         "event",
@@ -193,9 +224,45 @@ CATALOGUE: Final = (
         "assistant/message",
         "append",
         "AssistantMessage",
-        "The provider answered in a step that was not aborted.",
-        ("ST-11",),
-        (TURN, STEP, MESSAGE),
+        "The provider answered, or was interrupted by an abort after it had shown text.",
+        ("ST-11", "ST-12", "ST-13", "ST-22"),
+        (
+            TURN,
+            STEP,
+            MESSAGE,
+            Key("calls", "calls", "array of call ids", "when tools are to run"),
+            Key("interrupted", "interrupted", "`true`", "when an abort cut the answer"),
+        ),
+    ),
+    Entry(
+        "record",
+        "tool/call",
+        "append",
+        "ToolCalled",
+        "A call of the reply was taken up; its result follows.",
+        ("TC-01", "TC-04", "TC-07"),
+        (
+            TURN,
+            STEP,
+            CALL,
+            Key("name", "name", "non-empty string"),
+            Key("arguments", "arguments", "object"),
+        ),
+    ),
+    Entry(
+        "record",
+        "tool/result",
+        "append",
+        "ToolAnswered",
+        "A call has its result, in the order of the reply; its contexts follow.",
+        ("TC-01", "TC-02", "TC-04", "TC-12"),
+        (
+            TURN,
+            STEP,
+            CALL,
+            Key("outcome", "outcome", "`ok`, `error`, `aborted` or `skipped`"),
+            Key("content", "content", "array of blocks `{type, …}`"),
+        ),
     ),
 )
 """The table. Its order is the order of the document."""

@@ -2,9 +2,9 @@
 
 A code is for machines and never changes; the sentence says what was expected, what came and
 where. Three causes are kept apart: misuse by the caller (`DuplicateMessageId`, `BadArgument`,
-`UnknownName`, `AgentClosed`), a log that does not take or give records (`AppendRefused` and its
-kinds, `FlushFailed`, `LogBusy`, `LogUnreadable`), and a provider that failed
-(`loopspec.impl.provider`).
+`UnknownName`, `AgentClosed`, `AgentBusy`, `AgentDisposed`), a log that does not take or give
+records (`AppendRefused` and its kinds, `FlushFailed`, `LogBusy`, `LogUnreadable`), and a provider
+that failed (`loopspec.impl.provider`).
 """
 
 from __future__ import annotations
@@ -93,3 +93,25 @@ class AgentClosed(LoopError):
     """A message was delivered to an agent outside its `async with` block."""
 
     code = "agent-closed"
+
+
+class AgentBusy(LoopError):
+    """Maintenance was asked of an agent at which something runs; nothing changed (MN-01)."""
+
+    code = "busy"
+
+
+class AgentDisposed(LoopError):
+    """The agent was disposed: it takes no message and starts nothing more (A7)."""
+
+    code = "disposed"
+
+
+def describe(error: BaseException) -> str:
+    """Return the messages of an error and of its causes, outermost first (TB-09)."""
+    said: list[str] = []
+    at: BaseException | None = error
+    while at is not None and len(said) < 10:
+        said.append(str(at) or type(at).__name__)
+        at = at.__cause__
+    return ": ".join(said)

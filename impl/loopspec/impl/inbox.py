@@ -135,6 +135,11 @@ class Pending:
             while run := _first_run(self._lists[target], removing):
                 self._splice(target, run.start, len(run), ())
 
+    def clear_live(self) -> None:
+        """Empty both lists as each stands when its turn comes: the policy value `live` (RE-06)."""
+        for target in (NEXT_STEP, NEXT_TURN):
+            self._splice(target, 0, len(self._lists[target]), ())
+
     def claim(self, turn: int, *, at_turn_boundary: bool) -> tuple[Message, ...]:
         """Take the batch out, for the open turn to own from now on.
 

@@ -1,56 +1,42 @@
-"""The agent: deliveries, cancel, and the driver that turns pending messages into turns.
+"""The agent: what hosts and plug-ins call. Deliveries, cancel, maintenance, waiting, disposal.
 
-One driver works at a time, from the wake that starts it until it goes idle. A turn always reads
-
-    turn/start, claim, assemble, pre-step, [step/start, user/message…, provider,
-    assistant/message, step/end, claim, assemble, pre-step]…, turn/end
-
-and closes what it opened on every path. Everything from a waking call up to the first gate is
-plain code in the caller's stack (LN-10). The driver awaits listeners and the provider, nothing
-else; cancelling sets the turn's signal and is seen at the next look (CN-13).
+A waking delivery to an idle agent starts the driver, whose first part runs in the caller's stack
+(LN-10); every other call returns at once as well. What the driver does is in `driver`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
-from typing import Final
+from typing import Any, TypeVar
 
+from loopspec.impl.activity import IDLE, MAINTENANCE, RUNNING, Activity
+from loopspec.impl.batch import Batch
 from loopspec.impl.bus import Bus
-from loopspec.impl.errors import AgentClosed, AppendRefused, BadArgument
+from loopspec.impl.driver import Driver
+from loopspec.impl.endings import CAUSES
+from loopspec.impl.errors import AgentBusy, AgentClosed, AgentDisposed, AppendRefused, BadArgument
+from loopspec.impl.exchange import Exchange
 from loopspec.impl.inbox import Inbox, Mark, Pending
 from loopspec.impl.log import SessionLog
+from loopspec.impl.maintenance import maintain
 from loopspec.impl.messages import Message
-from loopspec.impl.payloads import Assemble, Enter, Failed, PreStep, PreStepDecision, Reject
-from loopspec.impl.payloads import StatusChanged as Status
 from loopspec.impl.policy import Policy
-from loopspec.impl.provider import Provider, ProviderError, Reply, Request
-from loopspec.impl.records import (
-    CAUSES,
-    NEXT_STEP,
-    NEXT_TURN,
-    AssistantMessage,
-    Ending,
-    Failure,
-    Record,
-    StepEnd,
-    StepStart,
-    TurnEnd,
-    TurnStart,
-)
+from loopspec.impl.provider import Provider
+from loopspec.impl.records import NEXT_STEP, NEXT_TURN
 from loopspec.impl.signal import Signal
 from loopspec.impl.started import start
+from loopspec.impl.tools import NoTools, Tools
 
-IDLE: Final = "idle"
-RUNNING: Final = "running"
+T = TypeVar("T")
 
 
 class Agent:
-    """One session's loop: its log, its inbox, its provider and at most one open turn.
+    """One session's loop: its log, its inbox, its provider, its tools, at most one open turn.
 
-    Use it as `async with Agent(log, provider) as agent`; the block owns the driver's task and
-    ends when the driver is idle. Messages can be delivered inside the block only.
+    Use it as `async with Agent(log, provider) as agent`; the block owns every task of the agent
+    and ends when nothing runs. Messages can be delivered inside the block only.
     """
 
     def __init__(
@@ -58,37 +44,33 @@ class Agent:
         log: SessionLog,
         provider: Provider,
         *,
+        tools: Tools | None = None,
         bus: Bus | None = None,
         policy: Policy | None = None,
     ) -> None:
         """Restore the session from its log: turn numbers go on, pending messages stay, quiet."""
         self.bus = Bus() if bus is None else bus
         self.log = log
-        self._provider = provider
         self._policy = Policy() if policy is None else policy
         records = log.read()
         self._pending = Pending(log, self.bus, records)
         self.inbox = Inbox(self._pending)
-        self._history: list[Message] = []
-        self._last_turn = 0
-        for record in records:
-            self._remember(record)
-            if isinstance(record.payload, TurnStart):
-                self._last_turn = record.payload.turn
-        self._step = 0
-        self._status = IDLE
-        self._signal: Signal | None = None
-        self._has_looked_last = False
+        self._now = Activity(self._pending, self.bus, self._policy)
+        batch = Batch(log, self._pending, NoTools() if tools is None else tools, self._spawn)
+        self._exchange = Exchange(log, self.bus, provider, batch, records)
+        self._driver = Driver(
+            log, self.bus, self._pending, self._exchange, self._now, self._policy, records
+        )
         self._tasks: asyncio.TaskGroup | None = None
-        self._waiters: list[asyncio.Future[None]] = []
+        self._disposal: asyncio.Future[None] | None = None
         self._leave: list[Callable[[], object]] = []
-
-    # -- what hosts and plug-ins call ---------------------------------------------------------
 
     @property
     def status(self) -> str:
-        """`running` while a driver is at work, else `idle`."""
-        return self._status
+        """`running` while a driver is at work, else `idle`: maintenance too (DR-01)."""
+        return self._now.status
+
+    # -- deliveries ---------------------------------------------------------------------------
 
     def followup(self, message: Message) -> None:
         """Queue a message for a turn of its own, and wake (RT-01)."""
@@ -102,47 +84,131 @@ class Agent:
         """Queue a message for the next step, whenever somebody else brings it about (RT-01)."""
         self._deliver(NEXT_STEP, message, wakes=False)
 
+    def _deliver(self, target: str, message: Message, *, wakes: bool) -> None:
+        self._need_open(f"message {getattr(message, 'id', message)!r} came to")
+        if not isinstance(message, Message):
+            msg = f"a message must be a Message, not a {type(message).__name__}."
+            raise BadArgument(msg)
+        if not wakes:
+            self._pending.add(target, message, Mark.QUIET)
+            return
+        # Judged before the insertion: a listener that cancels meanwhile changes nothing (RT-10).
+        now = self._now
+        is_late = now.aborted
+        is_due = now.phase != RUNNING or is_late or now.has_looked_last
+        place = NEXT_TURN if is_late else target
+        self._pending.add(place, message, Mark.DUE if is_due else Mark.WAKING)
+        now.latch(is_late=is_late)
+        if now.phase == IDLE and now.may_start:
+            self._start_driver()
+
+    def _start_driver(self) -> None:
+        start(self._spawn, self._driver.drive())
+
+    # -- cancel and disposal ------------------------------------------------------------------
+
     def cancel(self, cause: str, keep_inbox: bool = False) -> None:
-        """Ask the open turn to end, and discard what is pending unless it is to be kept.
+        """Ask what runs to end, and discard what is pending unless it is to be kept.
 
         Pending means pending when the call begins: what listeners deliver meanwhile stays, and
-        wakes (A11). When discarding is refused the turn is cancelled all the same, the rest
-        becomes quiet, and the refusal is raised (A8).
+        wakes (A11). When discarding is refused the activity is cancelled all the same, the rest
+        becomes quiet, and the refusal is raised (A8). Maintenance is cancelled likewise (CN-08).
         """
         if cause not in CAUSES:
             msg = f"cause must be one of {', '.join(CAUSES)}, not {cause!r}."
             raise BadArgument(msg)
         # The signal of this moment: a turn that a listener starts during the clear is not meant.
-        signal = self._signal
+        signal = self._now.signal
         refusal: AppendRefused | None = None
         if not keep_inbox:
             doomed = self._pending.items()
             try:
-                self._pending.clear(doomed)
+                self._clear()
             except AppendRefused as error:
+                if self._policy.refused_clear == "throw":
+                    raise
                 self._pending.quieten(doomed)
                 refusal = error
+            self._now.forget_wakes()
+        if self._policy.cancel_hits == "clear":
+            signal = self._now.signal
         if signal is not None:
             signal._abort(cause)
         if refusal is not None:
             raise refusal
 
+    def _clear(self) -> None:
+        if self._policy.clear == "live":
+            self._pending.clear_live()
+        else:
+            self._pending.clear(self._pending.items())
+
+    def dispose(self) -> asyncio.Future[None]:
+        """End the agent: cancel everything as `disposed`, let what runs end, start nothing more.
+
+        The result is settled when nothing runs; a second call shares it (DI-04). Until then
+        deliveries are recorded and wake nobody (RT-14); afterwards they raise `AgentDisposed`
+        (A7). Whoever works for the open turn must not wait for it: that turn ends first.
+        """
+        if self._disposal is None:
+            # The fact comes first: what listeners deliver during the clear starts nothing (A2).
+            self._now.disposal_began = True
+            self._disposal = _future()
+            try:
+                self.cancel("disposed")
+            finally:
+                self._now.disposed = self._now.phase == IDLE
+                self._now.wait(self._disposal)
+        return self._disposal
+
+    # -- maintenance and waiting --------------------------------------------------------------
+
+    def run_maintenance(self, task: Callable[[Signal], Awaitable[T]]) -> asyncio.Future[T]:
+        """Run a task while no driver does; it begins inside this call (MN-02).
+
+        The result has what the task returned or raised; it is settled once a driver that became
+        due meanwhile has started (MN-09). Raises `AgentBusy`, and changes nothing, while anything
+        runs (MN-01); `AgentDisposed` once disposal began. Pending messages are no hindrance
+        (MN-08).
+        """
+        self._need_open("maintenance was asked of")
+        if not self._now.may_start:
+            msg = "maintenance was asked of an agent whose disposal began."
+            raise AgentDisposed(msg)
+        if self._now.phase != IDLE:
+            msg = f"maintenance was asked of an agent that is in phase {self._now.phase}."
+            raise AgentBusy(msg, "wait until it is idle: `await agent.wait_idle()`.")
+        settled: asyncio.Future[T] = _future()
+        signal = self._now.begin(MAINTENANCE)
+        start(self._spawn, maintain(self._now, task, signal, settled, self._start_driver))
+        return settled
+
+    def when_idle(self) -> asyncio.Future[None]:
+        """Return a future that is settled when nothing runs and no driver is owed.
+
+        At once on an idle agent (WI-01); it follows what replaces the present activity (WI-02)
+        and never fails (WI-03). It says nothing of any message (WI-04).
+        """
+        self._need_tasks("somebody waited for")
+        return self._now.wait(_future())
+
     async def wait_idle(self) -> None:
-        """Return when no driver is at work and none is owed; it follows replacements (A4)."""
-        while self._status == RUNNING:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
+        """Return when nothing runs: as `when_idle`, and still true when the caller goes on."""
+        while self._now.phase != IDLE:
+            await self._now.wait(_future())
+
+    # -- the block that owns the tasks ----------------------------------------------------------
 
     async def __aenter__(self) -> Agent:
-        """Open the agent: its driver's task will belong to this block."""
+        """Open the agent: its tasks will belong to this block."""
         if self._tasks is not None:
             msg = "the agent is open already."
             raise AgentClosed(msg)
         tasks = asyncio.TaskGroup()
         await tasks.__aenter__()
         self._tasks = tasks
-        self._leave = [self.bus.own(tasks.create_task), self.log.subscribe(self._remember)]
+        remember = self.log.subscribe(self._exchange.remember)
+        self._leave = [self.bus.own(tasks.create_task), remember]
         return self
 
     async def __aexit__(
@@ -151,7 +217,7 @@ class Agent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait for the driver; when the block failed, its open turn is aborted as `disposed`."""
+        """Wait for what runs; when the block failed, its open turn is aborted as `disposed`."""
         assert self._tasks is not None, "the block was entered"
         try:
             await self._tasks.__aexit__(kind, error, trace)
@@ -164,200 +230,21 @@ class Agent:
             for leave in self._leave:
                 leave()
 
-    # -- deliveries ---------------------------------------------------------------------------
+    def _spawn(self, coroutine: Coroutine[Any, Any, Any], **options: Any) -> asyncio.Task[Any]:  # noqa: ANN401
+        assert self._tasks is not None, "nothing starts outside the block"
+        return self._tasks.create_task(coroutine, **options)
 
-    def _deliver(self, target: str, message: Message, *, wakes: bool) -> None:
+    def _need_open(self, what: str) -> None:
+        self._need_tasks(what)
+        if self._now.disposed:
+            msg = f"{what} an agent that was disposed."
+            raise AgentDisposed(msg)
+
+    def _need_tasks(self, what: str) -> None:
         if self._tasks is None:
-            msg = f"message {getattr(message, 'id', message)!r} came to an agent that is not open."
-            raise AgentClosed(msg, "deliver inside `async with agent`.")
-        if not isinstance(message, Message):
-            msg = f"a message must be a Message, not a {type(message).__name__}."
-            raise BadArgument(msg)
-        if not wakes:
-            self._pending.add(target, message, Mark.QUIET)
-            return
-        # Judged before the insertion: a listener that cancels meanwhile changes nothing (RT-10).
-        is_late = self._signal is not None and self._signal.aborted
-        is_due = self._status == IDLE or is_late or self._has_looked_last
-        place = NEXT_TURN if is_late else target
-        self._pending.add(place, message, Mark.DUE if is_due else Mark.WAKING)
-        if self._status == IDLE:
-            start(self._tasks.create_task, self._drive())
-
-    # -- the driver ---------------------------------------------------------------------------
-
-    async def _drive(self) -> None:
-        """Work until idle; go on at once while a wake is owed a driver."""
-        try:
-            while True:
-                self._begin()
-                try:
-                    await self._take_turns()
-                finally:
-                    self._go_idle()
-                if self._status == RUNNING or not self._pending.has_due:
-                    return
-        finally:
-            if self._status == IDLE:
-                self._release_waiters()
-
-    def _begin(self) -> None:
-        self._status = RUNNING
-        self._signal = Signal()
-        self._has_looked_last = False
-        self._pending.pay()
-        self.bus.emit("agent/status", Status(RUNNING))
-
-    def _go_idle(self) -> None:
-        self._status = IDLE
-        self._signal = None
-        self._has_looked_last = False
-        self.bus.emit("agent/status", Status(IDLE))
-
-    async def _take_turns(self) -> None:
-        assert self._signal is not None, "a driver has a signal"
-        while not self._signal.aborted:
-            ending = await self._take_turn(self._signal)
-            if ending is None:
-                break
-            if self._goes_on(ending) and self._pending.has_pending:
-                self._signal = Signal()
-                continue
-            self._has_looked_last = True
-            if ending.kind == "aborted" and self._policy.after_keep_cancel == "advance":
-                self._pending.renew()
-            # The exit gap: one tick in which a wake finds a driver that has looked for the last
-            # time. It is due, and is driven after idle (LB-02).
-            await asyncio.sleep(0)
-            break
-        await self._log_flushed()
-
-    def _goes_on(self, ending: Ending) -> bool:
-        """A turn without a step never goes on: an empty first entry parks the rest (TB-14)."""
-        return ending.kind in self._policy.goes_on_after and self._step > 0
-
-    async def _take_turn(self, signal: Signal) -> Ending | None:
-        """Open a turn, run its steps, close it; None when the log refused a boundary."""
-        turn = self._last_turn + 1
-        try:
-            self.log.append("turn/start", TurnStart(turn).to_json())
-        except AppendRefused as error:
-            self.bus.emit("agent/error", Failed(self._last_turn, 0, _describe(error)))
-            return None
-        self._last_turn, self._step = turn, 0
-        try:
-            ending = await self._run_steps(turn, signal)
-        except asyncio.CancelledError:
-            signal._abort("disposed")
-            self._close_turn(turn, Ending("aborted", cause=signal.cause))
-            raise
-        except Exception as error:
-            # Whatever surfaced, an aborted turn is aborted (TB-08, TB-13).
-            if signal.aborted:
-                ending = Ending("aborted", cause=signal.cause)
-            else:
-                ending = Ending("error", error=_failure(error))
-        # The ending stands from here: a cancel in the listeners below comes too late (CN-14).
-        if ending.error is not None:
-            self.bus.emit("agent/error", Failed(turn, self._step, ending.error.message))
-        return ending if self._close_turn(turn, ending) else None
-
-    def _close_turn(self, turn: int, ending: Ending) -> bool:
-        try:
-            self.log.append("turn/end", TurnEnd(turn, ending).to_json())
-        except AppendRefused as error:
-            self.bus.emit("agent/error", Failed(turn, self._step, _describe(error)))
-            return False
-        return True
-
-    async def _run_steps(self, turn: int, signal: Signal) -> Ending:
-        """Claim, decide, step, and again, until the turn has its ending."""
-        reason = ""
-        owes = False
-        while True:
-            batch = self._pending.claim(turn, at_turn_boundary=self._step == 0)
-            decision = await self._decide(turn, batch, signal)
-            if isinstance(decision, Reject):
-                return Ending("blocked")
-            if not decision.messages and not owes:
-                return Ending(reason or "completed")
-            reply = await self._run_step(turn, decision.messages, signal)
-            signal._raise_if_aborted()
-            owes = reply.kind == "owes"
-            if reason != "max-tokens":
-                reason = "" if owes else reply.kind.replace("done", "completed")
-            if not owes and not self._pending.messages(NEXT_STEP):
-                return Ending(reason)
-
-    async def _decide(
-        self, turn: int, batch: tuple[Message, ...], signal: Signal
-    ) -> PreStepDecision:
-        """Assemble, then ask for the one decision; an abort wins over any answer (PS-15)."""
-        step = self._step + 1
-        await self.bus.serial("agent/assemble", Assemble(turn, step, batch, signal))
-        signal._raise_if_aborted()
-        proposed: PreStepDecision = Enter(batch)
-        payload = PreStep(batch, turn, step, signal)
-        decision = await self.bus.waterfall("agent/pre-step", payload, proposed)
-        signal._raise_if_aborted()
-        if not isinstance(decision, Enter | Reject):
-            msg = f"agent/pre-step must answer Enter or Reject, not {decision!r}."
-            raise BadArgument(msg)
-        return decision
-
-    async def _run_step(self, turn: int, messages: tuple[Message, ...], signal: Signal) -> Reply:
-        """Open a step, enter the messages, ask the provider, close the step in any case."""
-        step = self._step + 1
-        self.log.append("step/start", StepStart(turn, step).to_json())
-        self._step = step
-        try:
-            for message in messages:
-                self.log.append("user/message", message.to_json())
-            signal._raise_if_aborted()
-            await self.log.flush()
-            request = Request(turn, step, tuple(self._history), signal)
-            reply = await self._provider.respond(request)
-            signal._raise_if_aborted()
-            if not isinstance(reply, Reply):
-                msg = f"the provider must answer a Reply, not {reply!r}."
-                raise BadArgument(msg)
-            said = Message(f"assistant-{turn}-{step}", "assistant", "model", reply.content)
-            self.log.append("assistant/message", AssistantMessage(turn, step, said).to_json())
-            return reply
-        finally:
-            self.log.append("step/end", StepEnd(turn, step).to_json())
-
-    async def _log_flushed(self) -> None:
-        try:
-            await self.log.flush()
-        except Exception as error:
-            self.bus.emit("agent/error", Failed(self._last_turn, self._step, _describe(error)))
-
-    def _release_waiters(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
-    def _remember(self, record: Record) -> None:
-        """Keep the conversation, whoever appended it: the next request is made of it (ST-06)."""
-        payload = record.payload
-        if isinstance(payload, Message):
-            self._history.append(payload)
-        elif isinstance(payload, AssistantMessage):
-            self._history.append(payload.message)
+            msg = f"{what} an agent that is not open."
+            raise AgentClosed(msg, "do it inside `async with agent`.")
 
 
-def _failure(error: Exception) -> Failure:
-    code = error.code if isinstance(error, ProviderError) else "UNKNOWN"
-    return Failure(_describe(error), code)
-
-
-def _describe(error: BaseException) -> str:
-    """Return the messages of an error and of its causes, outermost first (TB-09)."""
-    said: list[str] = []
-    at: BaseException | None = error
-    while at is not None and len(said) < 10:
-        said.append(str(at) or type(at).__name__)
-        at = at.__cause__
-    return ": ".join(said)
+def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()

@@ -105,7 +105,7 @@ class Message:
             role=role,
             source=text_at(source, "kind", f"{where}.source"),
             content=tuple(
-                _block(item, f"{where}.content[{index}]") for index, item in enumerate(content)
+                block_of(item, f"{where}.content[{index}]") for index, item in enumerate(content)
             ),
         )
 
@@ -142,7 +142,31 @@ def text_at(data: JsonObject, key: str, where: str) -> str:
     return value
 
 
-def _block(data: object, where: str) -> Block:
+def count_at(data: JsonObject, key: str, where: str, least: int) -> int:
+    """Return the whole number at a key; raises `MessageInvalid` below `least`."""
+    value = data[key]
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        msg = f"{where}.{key} must be a whole number of at least {least}, not {value!r}."
+        raise MessageInvalid(msg)
+    return value
+
+
+def turn_and_step(data: JsonObject, where: str) -> tuple[int, int]:
+    """Return the numbers under `turn` and `step`."""
+    return count_at(data, "turn", where, 1), count_at(data, "step", where, 1)
+
+
+def one_of(data: JsonObject, key: str, where: str, allowed: tuple[str, ...]) -> str:
+    """Return the string at a key, which has to be one of those allowed."""
+    value = text_at(data, key, where)
+    if value not in allowed:
+        msg = f"{where}.{key} must be one of {', '.join(allowed)}, not {value!r}."
+        raise MessageInvalid(msg)
+    return value
+
+
+def block_of(data: object, where: str) -> Block:
+    """Read one content block strictly; raises `MessageInvalid`."""
     if not isinstance(data, Mapping):
         msg = f"{where} must be an object, not {data!r}."
         raise MessageInvalid(msg)

@@ -1,4 +1,4 @@
-"""What listeners get: one frozen class for each seam and each event, and the pre-step decision.
+"""What listeners get: one frozen class for each seam and each event, and the decisions.
 
 An event says what happened to one message or to the agent; it carries no placement, no outcome
 and no index, since the splice record has them (LN-05).
@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
+from loopspec.impl.endings import Failure
 from loopspec.impl.messages import Message
 from loopspec.impl.signal import Signal
 
@@ -55,6 +56,52 @@ PreStepDecision: TypeAlias = Enter | Reject
 
 
 @attrs.frozen
+class Requesting:
+    """Before each attempt of a request: waterfall `agent/request` (ST-07).
+
+    The answer is the options that the provider gets with the request; by default none.
+    """
+
+    turn: int
+    step: int
+    signal: Signal
+
+
+@attrs.frozen
+class RequestFailed:
+    """An attempt failed: waterfall `agent/request-error` decides whether another one follows."""
+
+    turn: int
+    step: int
+    failure: Failure
+    signal: Signal
+
+
+@attrs.frozen
+class Retry:
+    """Ask again inside the same step, with the conversation as it is then (ST-16)."""
+
+
+@attrs.frozen
+class GiveUp:
+    """Let the turn fail with the failure of the attempt; the default."""
+
+
+RecoveryDecision: TypeAlias = Retry | GiveUp
+
+
+@attrs.frozen
+class TurnStopping:
+    """The turn is about to end: serial `agent/turn-stopping`.
+
+    No answer is read: whoever objects delivers a message for the next step (TS-03).
+    """
+
+    turn: int
+    signal: Signal
+
+
+@attrs.frozen
 class Inserted:
     """Event `agent/inbox/inserted`: the message is pending."""
 
@@ -92,8 +139,12 @@ class Failed:
     error: str
 
 
-SERIALS: Final = {"agent/assemble": Assemble}
-WATERFALLS: Final = {"agent/pre-step": PreStep}
+SERIALS: Final = {"agent/assemble": Assemble, "agent/turn-stopping": TurnStopping}
+WATERFALLS: Final = {
+    "agent/pre-step": PreStep,
+    "agent/request": Requesting,
+    "agent/request-error": RequestFailed,
+}
 EVENTS: Final = {
     "agent/inbox/inserted": Inserted,
     "agent/inbox/claimed": Claimed,

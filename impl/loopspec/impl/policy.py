@@ -1,29 +1,57 @@
 """Where the contract leaves a choice, the answer is a field here and nowhere else.
 
-The defaults are the profile `notes`. A rule of the driver may ask a policy; a policy never
-calls anything.
+The defaults are the profile `notes`. A rule of the loop may ask a policy; a policy never calls
+anything.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 import attrs
-
-AFTER_KEEP_CANCEL: Final = ("advance", "park")
+from attrs.validators import in_
 
 
 @attrs.frozen
 class Policy:
     """The choices of one agent.
 
-    `goes_on_after`: the endings after which the same driver opens the next turn while anything
-    is pending (DR-08, DR-09). `after_keep_cancel`: what an aborted turn does with messages that
-    were sent to wake: `advance` drives them once the turn has come to rest, `park` leaves them
-    until a later wake.
+    - `goes_on_after`: the endings after which the same driver opens the next turn while anything
+      is pending (DR-08, DR-09).
+    - `after_keep_cancel`: what an aborted turn does with messages that were sent to wake:
+      `advance` drives them once the turn has come to rest, `park` leaves them until a later wake.
+    - `wakes`: `marks` keeps a wake with its message; `latch` keeps one bit for each activity, set
+      under an abort or in maintenance only (WL-01).
+    - `refused_clear`: a broad cancel whose clear is refused cancels all the same (`abort`), or not
+      (`throw`) (A8).
+    - `clear`: a broad cancel removes what is `pending` when it is called, or empties each list as
+      it stands when its turn comes (`live`) (A11).
+    - `cancel_hits`: the activity of the moment when the call `began`, or when its `clear` is done.
+    - `truncation`: max-tokens sticks to the `reason` only, or to the `outcome`: no reply is owed
+      any more (A3).
+    - `disposal`: nothing starts once disposal began (`fact`), or only while `disposed` is the
+      winning `cause` of an abort (A2).
     """
 
     goes_on_after: frozenset[str] = frozenset({"completed", "max-tokens"})
     after_keep_cancel: Literal["advance", "park"] = attrs.field(
-        default="advance", validator=attrs.validators.in_(AFTER_KEEP_CANCEL)
+        default="advance", validator=in_(("advance", "park"))
+    )
+    wakes: Literal["marks", "latch"] = attrs.field(
+        default="marks", validator=in_(("marks", "latch"))
+    )
+    refused_clear: Literal["abort", "throw"] = attrs.field(
+        default="abort", validator=in_(("abort", "throw"))
+    )
+    clear: Literal["pending", "live"] = attrs.field(
+        default="pending", validator=in_(("pending", "live"))
+    )
+    cancel_hits: Literal["began", "clear"] = attrs.field(
+        default="began", validator=in_(("began", "clear"))
+    )
+    truncation: Literal["reason", "outcome"] = attrs.field(
+        default="reason", validator=in_(("reason", "outcome"))
+    )
+    disposal: Literal["fact", "cause"] = attrs.field(
+        default="fact", validator=in_(("fact", "cause"))
     )

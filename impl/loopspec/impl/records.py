@@ -7,68 +7,31 @@ describes these classes to people; a test compares the two.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, TypeAlias, cast
 
 import attrs
 
-from loopspec.impl.canonical import freeze
+from loopspec.impl.canonical import freeze, thaw
+from loopspec.impl.endings import Ending
 from loopspec.impl.errors import MessageInvalid, RecordInvalid
-from loopspec.impl.messages import JsonObject, Message, exact_keys, text_at
+from loopspec.impl.messages import (
+    Block,
+    DataBlock,
+    JsonObject,
+    Message,
+    block_of,
+    count_at,
+    exact_keys,
+    one_of,
+    text_at,
+    turn_and_step,
+)
 
 NEXT_TURN: Final = "next-turn"
 NEXT_STEP: Final = "next-step"
 TARGETS: Final = (NEXT_TURN, NEXT_STEP)
-CAUSES: Final = ("user", "parent", "hook", "disposed")
-ENDINGS: Final = ("completed", "max-tokens", "blocked", "aborted", "error")
-
-
-@attrs.frozen
-class Failure:
-    """Why a turn ended in `error`: a message for people, a code for machines (TB-09)."""
-
-    message: str
-    code: str = "UNKNOWN"
-
-    def to_json(self) -> dict[str, object]:
-        """Return the failure as the log has it."""
-        return {"message": self.message, "code": self.code}
-
-
-@attrs.frozen
-class Ending:
-    """How a turn ended: one of `ENDINGS`, with the cause of an abort or the failure of an error."""
-
-    kind: str
-    cause: str | None = None
-    error: Failure | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """Return the `reason` of a `turn/end`."""
-        if self.kind == "aborted":
-            return {"kind": self.kind, "reason": {"kind": self.cause}}
-        if self.error is not None:
-            return {"kind": self.kind, "error": self.error.to_json()}
-        return {"kind": self.kind}
-
-    @classmethod
-    def from_json(cls, data: object, where: str = "reason") -> Ending:
-        """Read the `reason` of a `turn/end` strictly; raises `MessageInvalid`."""
-        loose = exact_keys(data, where, ("kind",), ("reason", "error"))
-        kind = _one_of(loose, "kind", where, ENDINGS)
-        if kind == "aborted":
-            reason = exact_keys(data, where, ("kind", "reason"))["reason"]
-            cause = exact_keys(reason, f"{where}.reason", ("kind",))
-            return cls(kind, cause=_one_of(cause, "kind", f"{where}.reason", CAUSES))
-        if kind == "error":
-            inner = exact_keys(data, where, ("kind", "error"))["error"]
-            error = exact_keys(inner, f"{where}.error", ("message", "code"))
-            message, code = error["message"], error["code"]
-            if not isinstance(message, str) or not isinstance(code, str):
-                msg = f"{where}.error must have a message and a code that are strings."
-                raise MessageInvalid(msg)
-            return cls(kind, error=Failure(message, code))
-        exact_keys(data, where, ("kind",))
-        return cls(kind)
+TOOL_OUTCOMES: Final = ("ok", "error", "aborted", "skipped")
 
 
 @attrs.frozen
@@ -84,7 +47,7 @@ class TurnStart:
     @classmethod
     def from_json(cls, data: object) -> TurnStart:
         """Read the data strictly; raises `MessageInvalid`."""
-        return cls(_count(exact_keys(data, "turn/start", ("turn",)), "turn", "turn/start", 1))
+        return cls(count_at(exact_keys(data, "turn/start", ("turn",)), "turn", "turn/start", 1))
 
 
 @attrs.frozen
@@ -103,7 +66,7 @@ class TurnEnd:
         """Read the data strictly; raises `MessageInvalid`."""
         known = exact_keys(data, "turn/end", ("turn", "reason"))
         reason = Ending.from_json(known["reason"], "turn/end.reason")
-        return cls(_count(known, "turn", "turn/end", 1), reason)
+        return cls(count_at(known, "turn", "turn/end", 1), reason)
 
 
 @attrs.frozen
@@ -120,7 +83,7 @@ class StepStart:
     @classmethod
     def from_json(cls, data: object) -> StepStart:
         """Read the data strictly; raises `MessageInvalid`."""
-        return cls(*_turn_and_step(exact_keys(data, "step/start", ("turn", "step")), "step/start"))
+        return cls(*turn_and_step(exact_keys(data, "step/start", ("turn", "step")), "step/start"))
 
 
 @attrs.frozen
@@ -137,7 +100,7 @@ class StepEnd:
     @classmethod
     def from_json(cls, data: object) -> StepEnd:
         """Read the data strictly; raises `MessageInvalid`."""
-        return cls(*_turn_and_step(exact_keys(data, "step/end", ("turn", "step")), "step/end"))
+        return cls(*turn_and_step(exact_keys(data, "step/end", ("turn", "step")), "step/end"))
 
 
 @attrs.frozen
@@ -170,11 +133,11 @@ class InboxSpliced:
         if not isinstance(inserted, list | tuple):
             msg = f"{where}.inserted must be an array, not {inserted!r}."
             raise MessageInvalid(msg)
-        removed = _count(known, "removedCount", where, 1) if "removedCount" in known else 0
-        outcome = _one_of(known, "outcome", where, ("canceled",)) if "outcome" in known else None
+        removed = count_at(known, "removedCount", where, 1) if "removedCount" in known else 0
+        outcome = one_of(known, "outcome", where, ("canceled",)) if "outcome" in known else None
         return cls(
-            target=_one_of(known, "target", where, TARGETS),
-            start=_count(known, "start", where, 0),
+            target=one_of(known, "target", where, TARGETS),
+            start=count_at(known, "start", where, 0),
             removed_count=removed,
             inserted=tuple(
                 Message.from_json(item, f"{where}.inserted[{index}]")
@@ -186,27 +149,136 @@ class InboxSpliced:
 
 @attrs.frozen
 class AssistantMessage:
-    """What the provider answered in a step that was not aborted."""
+    """What the provider answered, or the visible part of it when an abort met it (ST-11, ST-12).
+
+    `calls` are the ids of the tool calls that the step runs; the calls are blocks of the message.
+    """
 
     turn: int
     step: int
     message: Message
+    calls: tuple[str, ...] = ()
+    interrupted: bool = False
 
     def to_json(self) -> dict[str, object]:
-        """Return the data of the record."""
-        return {"turn": self.turn, "step": self.step, "message": self.message.to_json()}
+        """Return the data of the record; keys that say nothing are left out."""
+        data: dict[str, object] = {"turn": self.turn, "step": self.step}
+        data["message"] = self.message.to_json()
+        if self.calls:
+            data["calls"] = list(self.calls)
+        if self.interrupted:
+            data["interrupted"] = True
+        return data
 
     @classmethod
     def from_json(cls, data: object) -> AssistantMessage:
         """Read the data strictly; raises `MessageInvalid`."""
         where = "assistant/message"
-        known = exact_keys(data, where, ("turn", "step", "message"))
+        known = exact_keys(data, where, ("turn", "step", "message"), ("calls", "interrupted"))
         message = Message.from_json(known["message"], f"{where}.message")
-        return cls(*_turn_and_step(known, where), message)
+        calls = known.get("calls", ())
+        if not isinstance(calls, list | tuple) or not all(isinstance(id_, str) for id_ in calls):
+            msg = f"{where}.calls must be an array of strings, not {calls!r}."
+            raise MessageInvalid(msg)
+        interrupted = known.get("interrupted", False)
+        if not isinstance(interrupted, bool):
+            msg = f"{where}.interrupted must be true or false, not {interrupted!r}."
+            raise MessageInvalid(msg)
+        return cls(*turn_and_step(known, where), message, tuple(calls), interrupted)
+
+
+@attrs.frozen
+class ToolCalled:
+    """A call of the open step's reply was taken up, or passed over under an abort (TC-04)."""
+
+    turn: int
+    step: int
+    call: str
+    name: str
+    arguments: JsonObject
+
+    def to_json(self) -> dict[str, object]:
+        """Return the data of the record."""
+        return {
+            "turn": self.turn,
+            "step": self.step,
+            "call": self.call,
+            "name": self.name,
+            "arguments": cast("dict[str, object]", thaw(self.arguments)),
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> ToolCalled:
+        """Read the data strictly; raises `MessageInvalid`."""
+        where = "tool/call"
+        known = exact_keys(data, where, ("turn", "step", "call", "name", "arguments"))
+        arguments = known["arguments"]
+        if not isinstance(arguments, Mapping):
+            msg = f"{where}.arguments must be an object, not {arguments!r}."
+            raise MessageInvalid(msg)
+        return cls(
+            *turn_and_step(known, where),
+            call=text_at(known, "call", where),
+            name=text_at(known, "name", where),
+            arguments=cast("JsonObject", freeze(arguments)),
+        )
+
+
+@attrs.frozen
+class ToolAnswered:
+    """A call has its result: `ok`, `error`, `aborted`, or `skipped` when it never began."""
+
+    turn: int
+    step: int
+    call: str
+    outcome: str
+    content: tuple[Block, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the data of the record."""
+        return {
+            "turn": self.turn,
+            "step": self.step,
+            "call": self.call,
+            "outcome": self.outcome,
+            "content": [block.to_json() for block in self.content],
+        }
+
+    def to_message(self) -> Message:
+        """Return the result as the next request has it."""
+        result = DataBlock("tool-result", {"call": self.call, "outcome": self.outcome})
+        name = f"result-{self.turn}-{self.step}-{self.call}"
+        return Message(name, "user", "tool", (result, *self.content))
+
+    @classmethod
+    def from_json(cls, data: object) -> ToolAnswered:
+        """Read the data strictly; raises `MessageInvalid`."""
+        where = "tool/result"
+        known = exact_keys(data, where, ("turn", "step", "call", "outcome", "content"))
+        content = known["content"]
+        if not isinstance(content, list | tuple):
+            msg = f"{where}.content must be an array, not {content!r}."
+            raise MessageInvalid(msg)
+        return cls(
+            *turn_and_step(known, where),
+            call=text_at(known, "call", where),
+            outcome=one_of(known, "outcome", where, TOOL_OUTCOMES),
+            content=tuple(
+                block_of(item, f"{where}.content[{index}]") for index, item in enumerate(content)
+            ),
+        )
 
 
 Payload: TypeAlias = (
-    TurnStart | TurnEnd | StepStart | StepEnd | InboxSpliced | Message | AssistantMessage
+    TurnStart
+    | TurnEnd
+    | StepStart
+    | StepEnd
+    | InboxSpliced
+    | Message
+    | AssistantMessage
+    | ToolCalled
+    | ToolAnswered
 )
 PayloadClass: TypeAlias = (
     type[TurnStart]
@@ -216,6 +288,8 @@ PayloadClass: TypeAlias = (
     | type[InboxSpliced]
     | type[Message]
     | type[AssistantMessage]
+    | type[ToolCalled]
+    | type[ToolAnswered]
 )
 
 RECORDS: Final[dict[str, PayloadClass]] = {
@@ -226,6 +300,8 @@ RECORDS: Final[dict[str, PayloadClass]] = {
     "agent/inbox/spliced": InboxSpliced,
     "user/message": Message,
     "assistant/message": AssistantMessage,
+    "tool/call": ToolCalled,
+    "tool/result": ToolAnswered,
 }
 """Every type of record, with the class that reads and writes its data."""
 
@@ -259,23 +335,3 @@ def frozen_record(seq: int, time: int, kind: str, data: object) -> Record:
     """Return a checked record with data that no listener can change."""
     payload = read_payload(kind, data)
     return Record(seq, time, kind, cast("JsonObject", freeze(data)), payload)
-
-
-def _count(data: JsonObject, key: str, where: str, least: int) -> int:
-    value = data[key]
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        msg = f"{where}.{key} must be a whole number of at least {least}, not {value!r}."
-        raise MessageInvalid(msg)
-    return value
-
-
-def _turn_and_step(data: JsonObject, where: str) -> tuple[int, int]:
-    return _count(data, "turn", where, 1), _count(data, "step", where, 1)
-
-
-def _one_of(data: JsonObject, key: str, where: str, allowed: tuple[str, ...]) -> str:
-    value = text_at(data, key, where)
-    if value not in allowed:
-        msg = f"{where}.{key} must be one of {', '.join(allowed)}, not {value!r}."
-        raise MessageInvalid(msg)
-    return value

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import attrs
 
 from loopspec.model.possible import rest_of
-from loopspec.model.properties import PROPERTIES, Breach
+from loopspec.model.properties import Breach, laws
 from loopspec.model.runs import Runs, SharedRuns, Table, flags_of, is_choice, key_of
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import Listening, Session, canonical, letter, renamed
@@ -153,6 +153,7 @@ class _Search:
         self, scope: Scope, merge: bool, rename: bool, memo: bool, states_max: int
     ) -> None:
         self.scope = scope
+        self.properties = laws(scope.policy)
         self.rename = rename
         self.states_max = states_max
         self.result = Explored(scope)
@@ -174,15 +175,15 @@ class _Search:
         self.looks: list[list[bool]] = []
         self.read: Table[tuple[tuple[int, ...], int]] = Table()
         self.effects: list[tuple[int, ...]] = []
-        self.steps: list[dict[int, int]] = [{} for _ in PROPERTIES]
+        self.steps: list[dict[int, int]] = [{} for _ in self.properties]
         self.cell_tallies: list[Tally] = []
-        self.own_ghosts: list[Table[Any]] = [Table() for _ in PROPERTIES]
+        self.own_ghosts: list[Table[Any]] = [Table() for _ in self.properties]
         self.ghosts: Table[tuple[int, ...]] = Table()
         self.seen: set[int] = set()
         # What may be forgotten.
         self.known_runs: dict[int, int] = {}
         self.known_watches: dict[int, int] = {}
-        self.known_names: list[dict[tuple[Any, int], int]] = [{} for _ in PROPERTIES]
+        self.known_names: list[dict[tuple[Any, int], int]] = [{} for _ in self.properties]
         self.known_rests: dict[int, bool] = {}
         self.known_ends: dict[tuple[object, ...], tuple[int, int]] = {}
 
@@ -217,11 +218,11 @@ class _Search:
         trace = self.traces.number((entries, naming))
         if trace == len(self.effects):
             for entry in self.runs.entries.values[len(self.looks) :]:
-                self.looks.append([each.looks_at(entry) for each in PROPERTIES])
+                self.looks.append([each.looks_at(entry) for each in self.properties])
             self.effects.append(
                 tuple(
                     self.read.number((tuple(e for e in entries if self.looks[e][index]), naming))
-                    for index in range(len(PROPERTIES))
+                    for index in range(len(self.properties))
                 )
             )
         return trace
@@ -247,7 +248,7 @@ class _Search:
         An id that only this ghost still knows gets a private name: no call can name it again, and
         no other property looks at it.
         """
-        each, own = PROPERTIES[index], self.own_ghosts[index].values[ghost]
+        each, own = self.properties[index], self.own_ghosts[index].values[ghost]
         entries, naming = self.read.values[effect]
         for number in entries:
             entry = self.runs.entries.values[number]
@@ -281,7 +282,7 @@ class _Search:
         remember(self.known_rests, key, True, self.limit)
         rest = rest_of(quiet)
         for each, own, ghost in zip(
-            PROPERTIES, self.own_ghosts, self.ghosts.values[ghosts], strict=True
+            self.properties, self.own_ghosts, self.ghosts.values[ghosts], strict=True
         ):
             self.report(each.at_rest(own.values[ghost], rest), at)
 
@@ -334,7 +335,8 @@ class _Search:
         result = self.result
         session, _ = self.number_of(self.scope.start)
         start = tuple(
-            own.number(each.start) for own, each in zip(self.own_ghosts, PROPERTIES, strict=True)
+            own.number(each.start)
+            for own, each in zip(self.own_ghosts, self.properties, strict=True)
         )
         place = self.places.number((session, self.spents.number(Spent())))
         root = place << WIDTH | self.ghosts.number(start)

@@ -92,13 +92,13 @@ def dispose_all_the_same(session: Session, call: Call) -> Session:
     """Disposal begins: make what is pending quiet; abort; raise append-refused."""
     rest = session.with_marks((WAKING, DUE), QUIET).but(clear_refused=True, disposal="begun")
     refused = EndCall(call.name, None, "append-refused")
-    return rest.go(Abort("disposed"), refused, Converged())
+    return rest.go(Abort("disposed"), Converged(), refused)
 
 
 def dispose(session: Session, call: Call) -> Session:
-    """Disposal begins: doom what is pending; clear; abort; return; settle if nothing runs."""
+    """Disposal begins: doom what is pending; clear; abort; settled if nothing runs; return."""
     begun = doom(session).but(disposal="begun")
-    return begun.go(*drop_frames("disposed"), EndCall(call.name), Converged())
+    return begun.go(*drop_frames("disposed"), Converged(), EndCall(call.name))
 
 
 LIVES: Final = (

@@ -16,8 +16,9 @@ from types import MappingProxyType
 from typing import Final
 
 from loopspec.impl.catalogue import CATALOGUE, Entry, Key
+from loopspec.impl.endings import CAUSES, ENDINGS
 from loopspec.impl.messages import ROLES
-from loopspec.impl.records import CAUSES, ENDINGS, TARGETS
+from loopspec.impl.records import TARGETS, TOOL_OUTCOMES
 
 __all__ = ["SCHEMAS", "event_schema", "read_schema", "record_schema"]
 
@@ -70,6 +71,12 @@ VALUES: Final = MappingProxyType(
         "whole number, from 1": {"type": "integer", "minimum": 1},
         "the last entered step, or 0": {"type": "integer", "minimum": 0},
         "string": {"type": "string"},
+        "non-empty string": TEXT,
+        "call id": TEXT,
+        "array of call ids": {"type": "array", "items": TEXT},
+        "object": {"type": "object"},
+        "`true`": {"const": True},
+        "`ok`, `error`, `aborted` or `skipped`": {"enum": list(TOOL_OUTCOMES)},
         "message": MESSAGE_REF,
         "array of messages": {"type": "array", "items": MESSAGE_REF},
         "array of blocks `{type, …}`": {"type": "array", "items": {"$ref": "#/$defs/block"}},

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from loopspec.model.policy import Policy
 from loopspec.model.properties.boundaries import BAL, REJ, STATUS
 from loopspec.model.properties.monitor import Breach, Property
 from loopspec.model.properties.ownership import LOST, ORDER, OWN
@@ -26,6 +27,12 @@ Ghosts = tuple[object, ...]
 START: Final[Ghosts] = tuple(each.start for each in PROPERTIES)
 
 
+def laws(policy: Policy) -> tuple[Property, ...]:
+    """The properties that hold under a policy: WAKE and QUIET are laws of profile `notes` only."""
+    strict = policy.wakes == "marks" and policy.disposal == "fact"
+    return tuple(each for each in PROPERTIES if strict or not each.strict)
+
+
 def watch(
     ghosts: Ghosts, entry: Entry, properties: tuple[Property, ...] = PROPERTIES
 ) -> tuple[Ghosts, tuple[Breach, ...]]:
@@ -45,4 +52,4 @@ def watch(
     return tuple(nexts), breaches
 
 
-__all__ = ["PROPERTIES", "START", "Breach", "Ghosts", "Property", "watch"]
+__all__ = ["PROPERTIES", "START", "Breach", "Ghosts", "Property", "laws", "watch"]

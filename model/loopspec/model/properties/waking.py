@@ -29,6 +29,8 @@ class Causes(NamedTuple):
     failed: bool = False
     rejected: bool = False
     reported: str | None = None
+    unsure: bool = False
+    """A cancel was refused its clear; whether it aborted all the same is the policy's (A8)."""
 
 
 def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach, ...]]:
@@ -43,7 +45,10 @@ def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach,
         return ghost, NEVER
     if seen.kind == "return":
         asked = ghost.canceling[-1] if ghost.canceling else None
-        return ghost._replace(canceling=ghost.canceling[:-1], cause=ghost.cause or asked), NEVER
+        left = ghost._replace(canceling=ghost.canceling[:-1])
+        if asked is not None and seen.get("raised") is not None:
+            return left._replace(unsure=True), NEVER
+        return left._replace(cause=ghost.cause or asked), NEVER
     if seen.name == "agent/status":
         return Causes(seen.get("status") == "running", canceling=ghost.canceling), NEVER
     if seen.name == "turn/start":
@@ -73,6 +78,8 @@ def _after_answer(ghost: Causes, answer: Answer) -> Causes:
 
 def _end_is_true(ghost: Causes, seen: Observation) -> tuple[Breach, ...]:
     """The reason that is right for what happened in the turn."""
+    if ghost.unsure:
+        return NEVER
     reason, cause = seen.get("reason"), seen.get("cause")
     said = f"the turn ended as {reason}" + (f" by {cause}" if cause else "")
     if ghost.reported is not None:

@@ -1,0 +1,118 @@
+"""What an agent does right now: nothing, maintenance, or driving; and who waits for the end of it.
+
+At most one activity runs at a time. Each has a signal of its own, which dies with it, so that a
+cancel never reaches the next one (CN-06). Whether a driver is owed to somebody when an activity
+ends is decided here and nowhere else (WL-01, LB-02).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from loopspec.impl.bus import Bus
+from loopspec.impl.inbox import Pending
+from loopspec.impl.policy import Policy
+from loopspec.impl.signal import Signal
+
+IDLE: Final = "idle"
+MAINTENANCE: Final = "maintenance"
+RUNNING: Final = "running"
+
+
+class Activity:
+    """The phase of one agent, the signal of what runs, and how far its disposal is."""
+
+    def __init__(self, pending: Pending, bus: Bus, policy: Policy) -> None:
+        """Start idle, with nobody waiting."""
+        self._pending = pending
+        self._bus = bus
+        self._policy = policy
+        self._waiters: list[asyncio.Future[None]] = []
+        self._latched = False
+        self._replays = False
+        self.phase = IDLE
+        self.signal: Signal | None = None
+        self.has_looked_last = False
+        self.disposal_began = False
+        self.disposed = False
+
+    @property
+    def status(self) -> str:
+        """The public status: maintenance reads `idle` (DR-01, MN-03)."""
+        return RUNNING if self.phase == RUNNING else IDLE
+
+    @property
+    def aborted(self) -> bool:
+        """True while the activity that runs was asked to end."""
+        return self.signal is not None and self.signal.aborted
+
+    @property
+    def may_start(self) -> bool:
+        """False once nothing may start any more: the fact of disposal decides (A1, A2).
+
+        Under the policy `cause` only the winning cause of the present signal does (WL-07).
+        """
+        if self._policy.disposal == "fact":
+            return not self.disposal_began
+        return self.disposed is False and (self.signal is None or self.signal.cause != "disposed")
+
+    @property
+    def owes_a_driver(self) -> bool:
+        """True when nothing runs and some wake was accepted for which no driver started."""
+        if self.phase != IDLE or not self.may_start:
+            return False
+        if self._policy.wakes == "latch":
+            return self._replays and self._pending.has_pending
+        return self._pending.has_due
+
+    def begin(self, phase: str) -> Signal:
+        """Start an activity with a fresh signal."""
+        self.phase = phase
+        self.has_looked_last = False
+        if phase == RUNNING:
+            self._replays = False
+            self._pending.pay()
+        return self.renew_signal()
+
+    def renew_signal(self) -> Signal:
+        """Give the activity a fresh signal: a driver does so for each turn (DR-06, WL-08)."""
+        self._latched = False
+        self.signal = Signal(self._bus.contain)
+        return self.signal
+
+    def end(self) -> None:
+        """Retire the signal; the phase is idle."""
+        self._replays = self._replays or self._latched
+        self._latched = False
+        self.phase = IDLE
+        self.signal = None
+        self.has_looked_last = False
+
+    def latch(self, *, is_late: bool) -> None:
+        """Remember under the policy `latch` that a wake came which nobody will look at."""
+        if (is_late or self.phase == MAINTENANCE) and self.may_start:
+            self._latched = True
+
+    def forget_wakes(self) -> None:
+        """A broad cancel forgets a latched wake (CN-02)."""
+        self._latched = False
+
+    def wait(self, waiter: asyncio.Future[None]) -> asyncio.Future[None]:
+        """Settle the waiter at the next `converge`, at once when nothing runs (WI-01)."""
+        if self.phase == IDLE:
+            waiter.set_result(None)
+        else:
+            self._waiters.append(waiter)
+        return waiter
+
+    def converge(self) -> None:
+        """Tell whoever waits, if nothing runs; disposal that began is done then (DI-04)."""
+        if self.phase != IDLE:
+            return
+        self.disposed = self.disposal_began
+        self._replays = False
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
