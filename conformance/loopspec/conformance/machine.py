@@ -121,6 +121,11 @@ class Armed:
     family: str
     pick: int
 
+    @property
+    def needs(self) -> str:
+        """The capability without which an adapter cannot make it."""
+        return "calls-in-listeners" if self.ticks is None else "ticks"
+
 
 FAMILIES: Final = {
     "deliver": ("followup", "steer", "inject"),
@@ -193,6 +198,7 @@ class Player:
 
     def delivered(self, seen: Observation) -> None:
         """A delivery is under way: make what was armed for it."""
+        self.armed = [arm for arm in self.armed if arm.needs in self.subject.capabilities]
         where = (seen.name, seen.listener)
         number = self.drive.counts[where]
         for arm in list(self.armed):
