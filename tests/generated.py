@@ -36,7 +36,14 @@ def cli_page() -> str:
 
 def _help_of(path: str, command: click.Command, arguments: list[str]) -> list[str]:
     # A fixed width: the help of a terminal of another width must not change the document.
-    context = click.Context(command, info_name=path, terminal_width=96, max_content_width=96)
+    # A verb takes the names of its help option from the group, and remembers them once it was run.
+    context = click.Context(
+        command,
+        info_name=path,
+        terminal_width=96,
+        max_content_width=96,
+        help_option_names=["-h", "--help"],
+    )
     text = command.get_help(context)
     return ["```text", f"$ {path} --help", *text.splitlines(), "```", ""]
 

@@ -18,6 +18,9 @@ WITNESS_LENGTH_MAX = 6
 """Calls plus answers."""
 
 CORPUS = load_corpus()
+SHORT_FIRST = sorted(CORPUS, key=lambda entry: len(entry.scenario))
+"""The order in which half of it is found green with the least work."""
+
 MUTANTS = load_mutants()
 IDS = [mutant.id for mutant in MUTANTS]
 
@@ -31,6 +34,13 @@ def mutated(mutant_id: str) -> ModuleType:
 def run(mutant: Mutant, scenario: Scenario, inclusion: bool = True) -> Outcome:
     """One scenario on the loop with that fault."""
     return run_scenario(PythonSubject(impl=mutated(mutant.id)), scenario, inclusion=inclusion)
+
+
+@cache
+def codes_of(mutant: Mutant) -> frozenset[str]:
+    """What the properties report of the witness by themselves."""
+    outcome = run(mutant, parse_scenario(mutant.witness), inclusion=False)
+    return frozenset(finding.code for finding in outcome.findings)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=IDS)
@@ -48,24 +58,17 @@ def test_the_witness_is_red_on_the_mutant_and_green_on_the_shipped_loop(mutant: 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=IDS)
 def test_the_code_reports_the_witness_without_inclusion(mutant: Mutant) -> None:
     """A mutant counts for a property only if the property sees it by itself."""
-    outcome = run(mutant, parse_scenario(mutant.witness), inclusion=False)
-    codes = {finding.code for finding in outcome.findings}
-
     if mutant.code == TRACE:
-        assert codes == set()
+        assert codes_of(mutant) == set()
     else:
-        assert mutant.code in codes
+        assert mutant.code in codes_of(mutant)
 
 
 def test_each_property_has_a_mutant_that_it_alone_reports() -> None:
     """Otherwise it could be deleted and nobody would notice."""
-    alone = set()
-    for mutant in MUTANTS:
-        outcome = run(mutant, parse_scenario(mutant.witness), inclusion=False)
-        codes = {finding.code for finding in outcome.findings}
-        alone |= codes if len(codes) == 1 else set()
+    alone = {codes_of(mutant) for mutant in MUTANTS if len(codes_of(mutant)) == 1}
 
-    assert alone == {each.code for each in PROPERTIES}
+    assert alone == {frozenset({each.code}) for each in PROPERTIES}
 
 
 def test_the_canary_dies_of_almost_anything() -> None:
@@ -82,7 +85,7 @@ def test_a_mutant_leaves_half_of_the_corpus_green(mutant: Mutant) -> None:
     """What breaks nearly every run says nothing about the suite."""
     enough = len(CORPUS) - len(CORPUS) // 2
     green = 0
-    for position, entry in enumerate(CORPUS):
+    for position, entry in enumerate(SHORT_FIRST):
         green += not run(mutant, entry.scenario).findings
         if green >= enough or position + 1 - green > len(CORPUS) - enough:
             break

@@ -93,6 +93,7 @@ def test_a_stage_that_meets_a_known_finding_is_broken_too() -> None:
     result = checked_mutant("requeue-on-reject")
 
     assert ["broken", "broken", "holds"] == [stage.verdict for stage in result.stages]
+    assert " scenarios broken" in result.stages[0].note
     assert 1 == len(result.found)
 
 
@@ -166,6 +167,27 @@ def test_what_was_not_tried_is_a_doubt() -> None:
     assert result.doubts[1].startswith("rows never taken: ")
     assert result.doubts[2].startswith("premises never met: BAL, ")
     assert "inconclusive" == result.verdict
+
+
+def test_what_an_adapter_cannot_do_is_skipped_with_the_reason() -> None:
+    """No call in a listener, none between ticks; what that leaves untried is a doubt."""
+
+    class Outside(PythonSubject):
+        capabilities = frozenset({"assemble-gate", "fold", "first-listener"})
+
+        def later(self, ticks: int, action: Callable[[], None]) -> None:
+            pytest.fail("a call was made between ticks")
+
+    result = checked(Outside, 5)
+
+    assert [] == result.found
+    assert {"in", "after"}.isdisjoint(window.split()[0] for _, window, _ in result.cells)
+    corpus = result.stages[0]
+    assert len(load_corpus()) == corpus.scenarios + sum(corpus.skipped.values())
+    assert "skipped: no calls-in-listeners" in corpus.note
+    assert any("skipped: no ticks" in reason for reason in result.reasons)
+    assert "inconclusive" == result.verdict
+    assert result.doubts[0].startswith("rows never taken: ")
 
 
 def test_findings_are_limited() -> None:

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from loopspec.cli import shell
-from loopspec.cli.explore import command
 from loopspec.cli.exploring import explore_scope, explore_scopes
 from loopspec.model import scopes as default_scopes
 from loopspec.model.counts import PINNED
@@ -52,7 +51,7 @@ def found(**changes: object) -> ScopeFound:
 def test_one_scope_is_explored_and_printed() -> None:
     """Counts as they are pinned, rows, properties with witnesses, and the verdict last."""
     result = CliRunner().invoke(
-        command, ["--scope", "parked", "--jobs", "1"], standalone_mode=False
+        shell.group, ["explore", "--scope", "parked", "--jobs", "1"], standalone_mode=False
     )
 
     assert None is result.exception
@@ -71,7 +70,9 @@ def test_one_scope_is_explored_and_printed() -> None:
 
 def test_json_is_one_document_on_stdout() -> None:
     """The same numbers for a program."""
-    result = CliRunner().invoke(command, ["--scope", "parked", "--json"], standalone_mode=False)
+    result = CliRunner().invoke(
+        shell.group, ["explore", "--scope", "parked", "--json"], standalone_mode=False
+    )
 
     document = json.loads(result.stdout)
     (scope,) = document["scopes"]
@@ -86,7 +87,7 @@ def test_json_is_one_document_on_stdout() -> None:
 def test_scopes_are_explored_in_their_own_order_and_once() -> None:
     """However they are named on the command line."""
     arguments = ["--scope", "parked", "--scope", "queue", "--scope", "parked", "--states-max", "40"]
-    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    result = CliRunner().invoke(shell.group, ["explore", *arguments], standalone_mode=False)
 
     lines = result.stdout.splitlines()
     assert ["queue", "parked"] == [line.split()[0] for line in lines[1:3]]

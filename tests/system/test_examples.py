@@ -63,3 +63,18 @@ def test_quickstart_rewrites_one_message_and_rejects_another() -> None:
 def test_staged_context_is_folded_kept_on_reject_and_gone_when_the_reject_had_claimed_it() -> None:
     """One replaceable message; the only way to lose it is a rejected batch that owned it."""
     assert STAGED_CONTEXT == run("staged_context.py")
+
+
+def test_a_toy_loop_holds_what_it_can_play_and_is_found_when_it_is_too_polite() -> None:
+    """An adapter around a loop that is not ours."""
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / "your_own_loop.py")]
+
+    holds = subprocess.run(command, capture_output=True, text=True, check=False)
+    broken = subprocess.run([*command, "--polite"], capture_output=True, text=True, check=False)
+
+    assert (0, "") == (holds.returncode, holds.stderr)
+    assert " hold, 0 broken, " in holds.stdout
+    assert 10 <= int(holds.stdout.split()[0])
+    assert (1, "") == (broken.returncode, broken.stderr)
+    assert "witness   2 actions" in broken.stdout
+    assert "              followup A\n              pre-step: reject\n" in broken.stdout

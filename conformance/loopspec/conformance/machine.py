@@ -131,6 +131,11 @@ class Armed:
     family: str
     pick: int
 
+    @property
+    def needs(self) -> str:
+        """The capability without which an adapter cannot make it."""
+        return "calls-in-listeners" if self.ticks is None else "ticks"
+
 
 FAMILIES: Final = {
     "deliver": ("followup", "steer", "inject"),
@@ -211,6 +216,7 @@ class Player:
 
     def delivered(self, seen: Observation) -> None:
         """A delivery is under way: make what was armed for it."""
+        self.armed = [arm for arm in self.armed if arm.needs in self.subject.capabilities]
         where = (seen.name, seen.listener)
         number = self.drive.counts[where]
         for arm in list(self.armed):

@@ -65,6 +65,8 @@ class Stage:
     seconds: float = 0.0
     running: float = 0.0
     note: str = ""
+    broken: int = 0
+    skipped: dict[str, int] = attrs.field(factory=dict)
 
     @property
     def rate(self) -> int:
@@ -131,7 +133,15 @@ class Result:
     def reasons(self) -> list[str]:
         """Why the verdict is what it is."""
         named = [f"{each.finding.code}: {each.finding.however}" for each in self.found]
-        return named + self.errors + self.doubts
+        return named + self.errors + self.doubts + self.skips
+
+    @property
+    def skips(self) -> list[str]:
+        """What the subject could not be asked, since its adapter cannot."""
+        counts: dict[str, int] = {}
+        for stage in self.stages:
+            add_counts(counts, stage.skipped)
+        return [f"{count} scenarios skipped: no {what}" for what, count in sorted(counts.items())]
 
 
 class _Check:
@@ -155,6 +165,11 @@ class _Check:
             self.result.errors.append(f"{name}: {error}")
         stage.seconds = time.perf_counter() - began
         self.result.stages.append(stage)
+        notes = [stage.note] if stage.note else []
+        if stage.broken:
+            notes.append(f"{stage.broken} of {stage.scenarios} scenarios broken")
+        notes += [f"{count} skipped: no {what}" for what, count in sorted(stage.skipped.items())]
+        stage.note = "; ".join(notes)
 
     def add(self, stage: Stage, outcome: Outcome) -> None:
         """Count one outcome and reduce what is new in it."""
@@ -175,6 +190,7 @@ class _Check:
         if not outcome.findings:
             return
         stage.verdict = "broken"
+        stage.broken += 1
         if len(self.result.found) >= FINDINGS_MAX:
             return
         finding = outcome.findings[0]
@@ -190,8 +206,13 @@ class _Check:
         planned = list(scenarios)
         for index, scenario in enumerate(planned):
             self.say(stage.name, index, len(planned))
+            subject = self.factory()
+            lacking = sorted(needed(scenario) - subject.capabilities)
+            if lacking:
+                stage.skipped[lacking[0]] = stage.skipped.get(lacking[0], 0) + 1
+                continue
             began = time.perf_counter()
-            outcome = run_scenario(self.factory(), scenario, profile=self.result.profile)
+            outcome = run_scenario(subject, scenario, profile=self.result.profile)
             stage.running += time.perf_counter() - began
             self.add(stage, outcome)
 
@@ -229,6 +250,13 @@ class _Check:
         else:
             stage.verdict = "inconclusive"
             self.result.doubts.append("the canary survived: the judge did not see a planted fault")
+
+
+def needed(scenario: Scenario) -> frozenset[str]:
+    """The capabilities without which an adapter cannot play a scenario."""
+    by_window = {"in": "calls-in-listeners", "after": "ticks"}
+    kinds = {line.window.kind for line in scenario.lines}
+    return frozenset(by_window[kind] for kind in kinds if kind in by_window)
 
 
 def quiet(_stage: str, _done: int, _planned: int) -> None:

@@ -65,7 +65,8 @@ def _case(
         suite, "testcase", classname=group, name=clean(name, 120), time=f"{seconds:.3f}"
     )
     if verdict == "broken":
-        ET.SubElement(case, "failure", type="broken", message=clean(message))
+        text = message or VERDICT_SENTENCES["broken"]
+        ET.SubElement(case, "failure", type="broken", message=clean(text))
     elif verdict == "skipped":
         ET.SubElement(case, "skipped", message=clean(message))
     elif verdict != "holds":
