@@ -785,11 +785,10 @@ def test_send_from_an_abort_observer_survives_the_clear() -> None:
     """RE-08: it comes after the clear and with an aborted signal."""
 
     async def test(session: Session) -> None:
-        session.bus.on(
-            "agent/assemble",
-            lambda payload: payload.signal.on_abort(lambda: session.agent.steer(B)),
-            prepend=True,
-        )
+        def watch(payload: Assemble) -> None:
+            payload.signal.on_abort(lambda: session.agent.steer(B))
+
+        session.bus.on("agent/assemble", watch, prepend=True)
         session.agent.followup(A)
         session.agent.cancel("user")
         assert ("B", "") == session.pending()

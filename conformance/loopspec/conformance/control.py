@@ -97,6 +97,7 @@ class ControlledLoop(asyncio.AbstractEventLoop):
         self._ready: deque[asyncio.Handle] = deque()
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._later: list[tuple[int, int, Callable[[], None]]] = []
+        self.between_ticks: Callable[[], None] | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._failures: list[Failure] = []
         self._trespasses: list[str] = []
@@ -322,7 +323,12 @@ class ControlledLoop(asyncio.AbstractEventLoop):
             asyncio._set_running_loop(None)
 
     def _run_one(self) -> bool:
-        """Make the suite's due calls, then run one ready callback; False when quiescent."""
+        """Make the suite's due calls, then run one ready callback; False when quiescent.
+
+        `between_ticks` is called before both, so that the suite sees what a tick has left.
+        """
+        if self.between_ticks is not None:
+            self.between_ticks()
         self._drop_cancelled()
         while self._timers and self._timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(self._timers)[2])

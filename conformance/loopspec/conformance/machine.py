@@ -37,6 +37,7 @@ from loopspec.model.words import (
     GATES,
     NEXT_STEP,
     NEXT_TURN,
+    PASSED,
     Answer,
     Block,
     Call,
@@ -130,6 +131,8 @@ class Armed:
     ticks: int | None
     family: str
     pick: int
+    where: str = ""
+    """The delivery that it waits for; empty: any."""
 
     @property
     def needs(self) -> str:
@@ -222,6 +225,8 @@ class Player:
         for arm in list(self.armed):
             if arm not in self.armed or arm.ticks == 0:
                 continue  # taken by a call made meanwhile; or meant for right behind an answer
+            if arm.where and arm.where != seen.name:
+                continue
             if arm.deliveries > 0:
                 arm.deliveries -= 1
                 continue
@@ -275,9 +280,23 @@ class Player:
         answers = self.answers_of(label, session, pick)
         answer = answers[pick % len(answers)]
         self.lines.append(Line(answer))
-        self.drive.answer(len(self.lines) - 1, answer)
-        self.between_ticks(answer.gate)
+        if self.drive.answer(len(self.lines) - 1, answer):
+            self.between_ticks(answer.gate)
         self.drive.settle()
+
+    def answer_at(self, gate: str, pick: int) -> bool:
+        """Answer at a gate of this kind once it opens; True unless something else is open then."""
+        for _ in range(len(GATES)):
+            label = self.open_gate(0)
+            if label is None or self.broken:
+                return False
+            if label.partition(" ")[0] == gate:
+                self.answer_now(label, pick)
+                return True
+            if label not in PASSED:
+                return gate == "pre-step"
+            self.answer_now(label, 0)
+        return False
 
     def between_ticks(self, gate: str) -> None:
         """What was armed for no tick is made between an answer and the driver's next tick."""
@@ -356,10 +375,31 @@ def machine_for(
             """A cancel inside one of the next deliveries."""
             self.player.armed.append(Armed(deliveries, None, "cancel", pick))
 
+        @rule(ticks=TICKS, pick=SMALL, family=st.sampled_from(["cancel", "deliver", "live"]))
+        def arm_at_the_end(self, ticks: int, pick: int, family: str) -> None:
+            """A call at the end of a turn: inside its end or the status behind it, or a tick on."""
+            where = "turn/end" if pick % 2 else "agent/status"
+            self.player.armed.append(Armed(0, ticks or None, family, pick, where))
+
         @rule(deliveries=SOON, ticks=TICKS, family=st.sampled_from(sorted(FAMILIES)), pick=SMALL)
         def arm_after(self, deliveries: int, ticks: int, family: str, pick: int) -> None:
             """A call some ticks after one of the next deliveries, or right behind an answer."""
             self.player.armed.append(Armed(deliveries, ticks, family, pick))
+
+        @precondition(lambda self: self.player.subject.gates())
+        @rule(pick=SMALL)
+        def decide(self, pick: int) -> None:
+            """Decide at the next pre-step, letting pass what stands before it."""
+            self.player.answer_at("pre-step", pick)
+            self.checked()
+
+        @precondition(lambda self: self.player.subject.gates())
+        @rule(pick=SMALL)
+        def reply(self, pick: int) -> None:
+            """Reply at the next provider gate, letting pass and entering what stands before it."""
+            if self.player.answer_at("pre-step", 0):
+                self.player.answer_at("provider", pick)
+            self.checked()
 
         @precondition(lambda self: self.player.subject.gates())
         @rule(which=SMALL, pick=SMALL)

@@ -34,7 +34,7 @@ class Activity:
         self.phase = IDLE
         self.signal: Signal | None = None
         self.has_looked_last = False
-        self.disposal_began = False
+        self.disposal: asyncio.Future[None] | None = None
         self.disposed = False
 
     @property
@@ -54,8 +54,8 @@ class Activity:
         Under the policy `cause` only the winning cause of the present signal does (WL-07).
         """
         if self._policy.disposal == "fact":
-            return not self.disposal_began
-        return self.disposed is False and (self.signal is None or self.signal.cause != "disposed")
+            return self.disposal is None
+        return not self.disposed and (self.signal is None or self.signal.cause != "disposed")
 
     @property
     def owes_a_driver(self) -> bool:
@@ -98,8 +98,9 @@ class Activity:
         """A broad cancel forgets a latched wake (CN-02)."""
         self._latched = False
 
-    def wait(self, waiter: asyncio.Future[None]) -> asyncio.Future[None]:
-        """Settle the waiter at the next `converge`, at once when nothing runs (WI-01)."""
+    def wait(self) -> asyncio.Future[None]:
+        """Return a future that is settled at the next `converge`, at once when nothing runs."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.phase == IDLE:
             waiter.set_result(None)
         else:
@@ -110,9 +111,22 @@ class Activity:
         """Tell whoever waits, if nothing runs; disposal that began is done then (DI-04)."""
         if self.phase != IDLE:
             return
-        self.disposed = self.disposal_began
         self._replays = False
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            _settle(waiter)
+        self.finish_disposal()
+
+    def finish_disposal(self) -> None:
+        """Disposal that began is done if nothing runs: nothing ever will again (DI-04).
+
+        Its future is settled with the next tick, behind everybody who waited for idle.
+        """
+        if self.phase == IDLE and self.disposal is not None and not self.disposed:
+            self.disposed = True
+            asyncio.get_running_loop().call_soon(_settle, self.disposal)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -62,7 +62,6 @@ class Agent:
             log, self.bus, self._pending, self._exchange, self._now, self._policy, records
         )
         self._tasks: asyncio.TaskGroup | None = None
-        self._disposal: asyncio.Future[None] | None = None
         self._leave: list[Callable[[], object]] = []
 
     @property
@@ -150,16 +149,14 @@ class Agent:
         deliveries are recorded and wake nobody (RT-14); afterwards they raise `AgentDisposed`
         (A7). Whoever works for the open turn must not wait for it: that turn ends first.
         """
-        if self._disposal is None:
+        if self._now.disposal is None:
             # The fact comes first: what listeners deliver during the clear starts nothing (A2).
-            self._now.disposal_began = True
-            self._disposal = _future()
+            self._now.disposal = asyncio.get_running_loop().create_future()
             try:
                 self.cancel("disposed")
             finally:
-                self._now.disposed = self._now.phase == IDLE
-                self._now.wait(self._disposal)
-        return self._disposal
+                self._now.finish_disposal()
+        return self._now.disposal
 
     # -- maintenance and waiting --------------------------------------------------------------
 
@@ -171,14 +168,14 @@ class Agent:
         runs (MN-01); `AgentDisposed` once disposal began. Pending messages are no hindrance
         (MN-08).
         """
-        self._need_open("maintenance was asked of")
+        self._need_tasks("maintenance was asked of")
         if not self._now.may_start:
             msg = "maintenance was asked of an agent whose disposal began."
             raise AgentDisposed(msg)
         if self._now.phase != IDLE:
             msg = f"maintenance was asked of an agent that is in phase {self._now.phase}."
             raise AgentBusy(msg, "wait until it is idle: `await agent.wait_idle()`.")
-        settled: asyncio.Future[T] = _future()
+        settled: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         signal = self._now.begin(MAINTENANCE)
         start(self._spawn, maintain(self._now, task, signal, settled, self._start_driver))
         return settled
@@ -190,12 +187,12 @@ class Agent:
         and never fails (WI-03). It says nothing of any message (WI-04).
         """
         self._need_tasks("somebody waited for")
-        return self._now.wait(_future())
+        return self._now.wait()
 
     async def wait_idle(self) -> None:
         """Return when nothing runs: as `when_idle`, and still true when the caller goes on."""
         while self._now.phase != IDLE:
-            await self._now.wait(_future())
+            await self._now.wait()
 
     # -- the block that owns the tasks ----------------------------------------------------------
 
@@ -244,7 +241,3 @@ class Agent:
         if self._tasks is None:
             msg = f"{what} an agent that is not open."
             raise AgentClosed(msg, "do it inside `async with agent`.")
-
-
-def _future() -> asyncio.Future[Any]:
-    return asyncio.get_running_loop().create_future()

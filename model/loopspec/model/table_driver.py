@@ -380,7 +380,7 @@ def driver_goes_on(session: Session, _: AfterTurn) -> bool:
 
 def roll(session: Session, _: AfterTurn) -> Session:
     """A fresh signal; nothing is latched; open the next turn."""
-    return session.but(cause=None, latch=False).go(OpenTurn())
+    return session.but(cause=None, latch=False, clear_refused=False).go(OpenTurn())
 
 
 def wakes_are_renewed(session: Session, _: AfterTurn) -> bool:

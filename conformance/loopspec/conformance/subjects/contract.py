@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
+from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Call, Message, Observation
 
 __all__ = [
@@ -35,6 +36,12 @@ CAPABILITIES: Final = {
     "ticks": "a call can be made a number of ticks after an observation",
     "assemble-gate": "the assembly of the prompt is held until it is answered",
     "fold": "the durable log can be read back and folded",
+    "tools": "tool calls, side by side too, with contexts and conclusions",
+    "streaming": "visible text before the answer of the provider",
+    "seams": "the gates request, request-error and turn-stopping are held when they are asked for",
+    "maintenance": "maintenance tasks, with their settlement",
+    "waiting": "waiting for idle, with its settlement",
+    "disposal": "disposal, with its settlement",
 }
 """What a subject may declare, with what it means. What is not declared is skipped, not held."""
 
@@ -74,8 +81,12 @@ class Subject(Protocol):
     def capabilities(self) -> frozenset[str]:
         """What this adapter can do, in the words of `CAPABILITIES`."""
 
-    def open(self, observer: Callable[[Observation], None]) -> None:
-        """Begin a fresh session: empty inbox, idle, quiescent. Called first, and after `close`."""
+    def open(self, observer: Callable[[Observation], None], held: frozenset[str] = HELD) -> None:
+        """Begin a fresh session: empty inbox, idle, quiescent. Called first, and after `close`.
+
+        `held` are the kinds of gates that the suite answers. At any other nobody listens, so the
+        subject passes it at once.
+        """
 
     def call(self, call: Call) -> None:
         """Make the call now, in the caller's stack.
@@ -86,6 +97,9 @@ class Subject(Protocol):
 
     def answer(self, answer: Answer) -> bool:
         """Answer the oldest open gate of that kind; False, and nothing done, when there is none.
+
+        A tool's answer names its call (`names`), and goes to the gate of that call. What a
+        settlement brings (`settled`) is told in the tick in which it comes about.
 
         The subject goes on one tick later, so a call made between this and `settle` is made after
         the answer and before the subject acts on it.
@@ -105,7 +119,10 @@ class Subject(Protocol):
         """
 
     def gates(self) -> tuple[tuple[str, bool], ...]:
-        """The open gates in the order of their arrival: kind, and whether its signal is aborted."""
+        """The open gates in the order of their arrival: kind, and whether its signal is aborted.
+
+        A tool's gate is called `tool` and its call, as in `tool X`.
+        """
 
     def lists(self) -> Lists:
         """What the subject itself says is pending."""

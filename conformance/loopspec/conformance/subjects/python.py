@@ -41,6 +41,7 @@ from loopspec.conformance.control import (
     controlled_loop,
 )
 from loopspec.conformance.subjects.contract import CAPABILITIES, Lists
+from loopspec.model.session import HELD
 from loopspec.model.words import (
     ERROR_TEXTS,
     EVENTS,
@@ -74,6 +75,18 @@ class _Gate:
     kind: str
     signal: Any
     answer: asyncio.Future[Answer]
+    call: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the open gate; a tool's tells its call."""
+        return f"{self.kind} {self.call}" if self.call else self.kind
+
+    def takes(self, answer: Answer) -> bool:
+        """Whether the answer is for this gate: of its kind and, when it names a call, of that."""
+        return self.kind == answer.gate and (
+            not self.call or self.call in (answer.names or (self.call,))
+        )
 
 
 class PythonSubject:
@@ -88,11 +101,13 @@ class PythonSubject:
         *,
         folder: Path | None = None,
         debug: bool = False,
+        policy: Any = None,  # noqa: ANN401  (of the same namespace)
     ) -> None:
-        """`folder` keeps the session logs; without it they live in a temporary folder.
+        """`policy` is one of the implementation's own, its default when it is left out.
 
-        The temporary folder is on a memory file system where there is one: it is the same SQLite
-        code with the same settings, and a session costs no wait for a disk.
+        `folder` keeps the session logs; without it they live in a temporary folder, on a memory
+        file system where there is one: it is the same SQLite code with the same settings, and a
+        session costs no wait for a disk.
         """
         if impl is None:
             from loopspec import impl as shipped
@@ -103,11 +118,15 @@ class PythonSubject:
         self.closing_failures: tuple[Failure, ...] = ()
         self._impl: Any = impl
         self._debug = debug
+        self._policy = policy
+        self._disposal: asyncio.Future[None] | None = None
         self._folder = folder
         self._observer: Callable[[Observation], None] | None = None
         self._observer_error: BaseException | None = None
         self._depth = 0
         self._gates: list[_Gate] = []
+        self._held_kinds = HELD
+        self._awaited: list[tuple[str, asyncio.Future[Any]]] = []
         self._loop: ControlledLoop | None = None
         self._log: Any = None
         self._agent: Any = None
@@ -115,7 +134,7 @@ class PythonSubject:
 
     # --- The contract -------------------------------------------------------
 
-    def open(self, observer: Callable[[Observation], None]) -> None:
+    def open(self, observer: Callable[[Observation], None], held: frozenset[str] = HELD) -> None:
         """Begin a fresh session on a fresh log file."""
         self.close()
         impl, loop = self._impl, controlled_loop(debug=self._debug)
@@ -123,10 +142,19 @@ class PythonSubject:
         self._log = impl.SessionLog.create(self.log_path)
         self._fold = _Fold()
         self._loop = loop
+        self._disposal = None
+        self._held_kinds = held
         bus = impl.Bus(self._contained)
-        self._agent = impl.Agent(self._log, _GatedProvider(self), bus=bus, policy=impl.Policy())
+        self._agent = impl.Agent(
+            self._log,
+            _Gated(respond=self.respond),
+            tools=_Gated(run=self.run_tool),
+            bus=bus,
+            policy=self._policy or impl.Policy(),
+        )
         self._listen(bus)
         self._observer = observer
+        loop.between_ticks = self._tell_settled
         opened = loop.within(lambda: loop.create_task(self._live(), name="session"))
         self.settle()
         if opened.done():
@@ -136,13 +164,17 @@ class PythonSubject:
     def call(self, call: Call) -> None:
         """Make the call in the caller's stack; its return is an observation."""
         with self._outermost():
-            value, raised = self._live_loop.within(lambda: self._made(call))
+            begun: list[asyncio.Future[Any]] = []
+            value, raised = self._live_loop.within(lambda: self._made(call, begun))
+            self._tell_settled()
             self._tell(observation("return", call.name, value, raised))
+            self._awaited += [(call.name, future) for future in begun]
+            self._tell_settled()
 
     def answer(self, answer: Answer) -> bool:
-        """Resolve the oldest open gate of that kind."""
+        """Resolve the oldest open gate of that kind, of a tool's call the one of that call."""
         for gate in self._gates:
-            if gate.kind == answer.gate:
+            if gate.takes(answer):
                 self._gates.remove(gate)
                 gate.answer.set_result(answer)
                 return True
@@ -165,7 +197,7 @@ class PythonSubject:
 
     def gates(self) -> tuple[tuple[str, bool], ...]:
         """The open gates, with the aborted flag of the signal that each one was given."""
-        return tuple((gate.kind, bool(gate.signal.aborted)) for gate in self._gates)
+        return tuple((gate.name, bool(gate.signal.aborted)) for gate in self._gates)
 
     def lists(self) -> Lists:
         """The inbox's own two lists."""
@@ -198,6 +230,7 @@ class PythonSubject:
             return
         self._observer = None
         self._gates.clear()
+        self._awaited.clear()
         try:
             loop.close()
         except LostFailure:
@@ -235,18 +268,34 @@ class PythonSubject:
                 error, self._observer_error = self._observer_error, None
                 raise error
 
-    def _made(self, call: Call) -> tuple[Value, str | None]:
-        """What the call returned, in words, or the code of what it raised."""
+    def _made(self, call: Call, begun: list[asyncio.Future[Any]]) -> tuple[Value, str | None]:
+        """What the call returned, in words, or the code of what it raised.
+
+        What settles later is put into `begun`; a disposal that is shared began before.
+        """
         try:
-            return self._result(call, self._dispatch(call)), None
+            returned = self._dispatch(call)
         except ControlError:
             raise
-        except self._impl.DuplicateMessageId:
-            return None, "duplicate-id"
         except self._impl.AppendRefused:
+            if call.name == "dispose":
+                # It began all the same; asking again shares what the call could not return.
+                self._begun(self._agent.dispose(), begun)
             return None, "append-refused"
+        except self._impl.LoopError as error:
+            return None, error.code
         except Exception as error:
             return None, type(error).__name__
+        if isinstance(returned, asyncio.Future):
+            self._begun(returned, begun)
+            return None, None
+        return self._result(call, returned), None
+
+    def _begun(self, future: asyncio.Future[Any], begun: list[asyncio.Future[Any]]) -> None:
+        if future is not self._disposal:
+            begun.append(future)
+        if future is getattr(self._agent.dispose(), "_", future) is None:
+            self._disposal = future
 
     def _dispatch(self, call: Call) -> object:
         agent, inbox, args = self._agent, self._agent.inbox, call.args
@@ -267,6 +316,12 @@ class PythonSubject:
                 return inbox.clear()
             case "cancel":
                 return agent.cancel(args[0], keep_inbox=args[1] == "keep")
+            case "maintenance":
+                return agent.run_maintenance(self.maintain)
+            case "when-idle":
+                return agent.when_idle()
+            case "dispose":
+                return agent.dispose()
         msg = f"This adapter knows no call {call.name!r}."
         raise ControlError(msg)
 
@@ -280,14 +335,21 @@ class PythonSubject:
     # --- Watching ----------------------------------------------------------------
 
     def _listen(self, bus: Any) -> None:  # noqa: ANN401  (the namespace is injected)
-        """The first and the last listener of every event and record, and the two seams."""
+        """The first and the last listener of every event and record, and the held seams."""
         for name in EVENTS:
             bus.on(name, self._on_event(name, FIRST), prepend=True)
             bus.on(name, self._on_event(name, LAST))
         self._log.subscribe(self._on_record(FIRST), prepend=True)
         self._log.subscribe(self._on_record(LAST))
-        bus.on("agent/assemble", self._assemble)
-        bus.on("agent/pre-step", self._pre_step)
+        for kind, listener in (
+            ("assemble", self._assemble),
+            ("pre-step", self._pre_step),
+            ("request", self._request),
+            ("request-error", self._request_error),
+            ("turn-stopping", self._turn_stopping),
+        ):
+            if kind in self._held_kinds:
+                bus.on(f"agent/{kind}", listener)
 
     def _on_event(self, name: str, listener: str) -> Callable[[Any], None]:
         def on_event(payload: Any) -> None:  # noqa: ANN401
@@ -320,18 +382,67 @@ class PythonSubject:
             return await inner()
         return self._impl.Enter(tuple(self._message(message) for message in answer.messages))
 
+    async def _request(self, payload: Any, inner: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        seen = observation("gate", "request", payload.turn, payload.step)
+        answer = await self._held("request", payload.signal, seen)
+        if answer.choice == "raise":
+            raise RuntimeError(ERROR_TEXTS["request"])
+        return await inner()
+
+    async def _request_error(self, payload: Any, inner: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        seen = observation("gate", "request-error", payload.turn, payload.step)
+        answer = await self._held("request-error", payload.signal, seen)
+        if answer.choice == "raise":
+            raise RuntimeError(ERROR_TEXTS["request-error"])
+        return self._impl.Retry() if answer.choice == "retry" else await inner()
+
+    async def _turn_stopping(self, payload: Any) -> None:  # noqa: ANN401
+        seen = observation("gate", "turn-stopping", payload.turn)
+        answer = await self._held("turn-stopping", payload.signal, seen)
+        if answer.choice == "raise":
+            raise RuntimeError(ERROR_TEXTS["turn-stopping"])
+
     async def respond(self, request: Any) -> Any:  # noqa: ANN401
-        """Hold the provider's gate, then answer as told."""
-        seen = observation("gate", "provider", request.turn, request.step)
-        answer = await self._held("provider", request.signal, seen)
-        if answer.choice == "error":
-            raise self._impl.ProviderError(ERROR_TEXTS["provider"])
-        if answer.choice == "cut":
-            raise self._impl.ProviderCut(ERROR_TEXTS["provider"])
+        """Hold the provider's gate, then answer as told; a part of the text comes back to it."""
+        if "provider" not in self._held_kinds:
+            return self._impl.Reply("done")
+        while True:
+            seen = observation("gate", "provider", request.turn, request.step)
+            answer = await self._held("provider", request.signal, seen)
+            if answer.choice == "error":
+                raise self._impl.ProviderError(ERROR_TEXTS["provider"])
+            if answer.choice == "cut":
+                raise self._impl.ProviderCut(ERROR_TEXTS["provider"])
+            if answer.choice != "partial":
+                break
+            request.show("text")
+        if answer.choice in ("tools", "parallel"):
+            calls = tuple(self._impl.ToolCall(name) for name in answer.names)
+            return self._impl.Reply("tools", calls=calls, together=answer.choice == "parallel")
         return self._impl.Reply(answer.choice)
 
-    async def _held(self, kind: str, signal: Any, seen: Observation) -> Answer:  # noqa: ANN401
-        gate = _Gate(kind, signal, self._live_loop.create_future())
+    async def run_tool(self, use: Any) -> Any:  # noqa: ANN401
+        """Hold the gate of one tool call; contexts are handed over before the call fails."""
+        if "tool" not in self._held_kinds:
+            return self._impl.ToolResult()
+        seen = observation("gate", "tool", use.turn, use.step, use.call.id)
+        answer = await self._held("tool", use.signal, seen, use.call.id)
+        contexts = tuple(self._message(message) for message in answer.messages or ())
+        if answer.choice == "raise":
+            use.hand_over(*contexts)
+            raise RuntimeError("tool raised")
+        return self._impl.ToolResult(contexts=contexts, concludes=answer.choice == "concludes")
+
+    async def maintain(self, signal: Any) -> None:  # noqa: ANN401
+        """Be the maintenance task: hold its gate."""
+        if "maintenance" not in self._held_kinds:
+            return
+        answer = await self._held("maintenance", signal, observation("gate", "maintenance"))
+        if answer.choice == "raise":
+            raise RuntimeError(ERROR_TEXTS["maintenance"])
+
+    async def _held(self, kind: str, signal: Any, seen: Observation, call: str = "") -> Answer:  # noqa: ANN401
+        gate = _Gate(kind, signal, self._live_loop.create_future(), call)
         self._gates.append(gate)
         self._tell(seen)
         try:
@@ -340,6 +451,14 @@ class PythonSubject:
             # A gate whose task was cancelled is no longer open.
             if gate in self._gates:
                 self._gates.remove(gate)
+
+    def _tell_settled(self) -> None:
+        """Tell what has settled since the last look; asked after every tick and every call."""
+        for name, future in [each for each in self._awaited if each[1].done()]:
+            self._awaited.remove((name, future))
+            failed = None if future.cancelled() else future.exception()
+            text = "cancelled" if future.cancelled() else None if failed is None else str(failed)
+            self._tell(observation("settled", name, text))
 
     def _contained(self, name: str, error: Exception) -> None:
         """A listener failed. All that listen here are ours or the loop's own, and none may."""
@@ -386,11 +505,8 @@ class PythonSubject:
         return folder / f"session-{next(_NUMBERS)}.sqlite"
 
 
-class _GatedProvider:
-    """The provider's place: every request waits for the suite."""
-
-    def __init__(self, subject: PythonSubject) -> None:
-        self.respond = subject.respond
+class _Gated(SimpleNamespace):
+    """The place of the provider or of the tools: each question waits for the suite."""
 
 
 @attrs.define(eq=False)
@@ -437,6 +553,9 @@ def _record(kind: str, data: Mapping[str, Any], listener: str) -> Observation:
             values = (data["target"], data["start"], removed, inserted, outcome)
         case "user/message":
             values = (_message_of_json(data),)
+        case "assistant/message":
+            calls, interrupted = tuple(data.get("calls", ())), data.get("interrupted", False)
+            values = (data["turn"], data["step"], calls, interrupted)
         case _:
             values = tuple(data[key] for key in KEYS[kind])
     return observation("record", kind, *values, listener=listener)

@@ -17,6 +17,9 @@ from loopspec.model.properties.monitor import (
 )
 from loopspec.model.words import Answer, Entry, Made, Message, Observation, Rest
 
+IDLE: Final = ""
+"""Stands for the cause of a cancel that began while nothing ran."""
+
 
 class Causes(NamedTuple):
     """The first cause of the activity, and what the last answer makes of the turn."""
@@ -29,14 +32,20 @@ class Causes(NamedTuple):
     failed: bool = False
     rejected: bool = False
     reported: str | None = None
+    disposing: bool = False
     unsure: bool = False
-    """A cancel was refused its clear; whether it aborted all the same is the policy's (A8)."""
+    """Whether a cancel has aborted is the policy's: it was refused its clear (A8), or a listener
+    of its clear has started the driver (A11)."""
 
 
 def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach, ...]]:
     """CAUSE: A turn says truly why it ended: first cancel wins, one report of a failure."""
     if isinstance(entry, Made):
-        cause = cause_of(entry.call) if is_cancel(entry) and ghost.running else None
+        again = entry.call.name == "dispose" and ghost.disposing
+        cause = cause_of(entry.call) if is_cancel(entry) and not again else None
+        if cause is not None and not ghost.running:
+            cause = IDLE
+        ghost = ghost._replace(disposing=ghost.disposing or entry.call.name == "dispose")
         return ghost._replace(canceling=(*ghost.canceling, cause)), NEVER
     if isinstance(entry, Answer):
         return _after_answer(ghost, entry), NEVER
@@ -46,15 +55,18 @@ def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach,
     if seen.kind == "return":
         asked = ghost.canceling[-1] if ghost.canceling else None
         left = ghost._replace(canceling=ghost.canceling[:-1])
-        if asked is not None and seen.get("raised") is not None:
-            return left._replace(unsure=True), NEVER
+        if asked is not None and (seen.get("raised") is not None or asked == IDLE):
+            return left._replace(unsure=ghost.unsure or ghost.running), NEVER
         return left._replace(cause=ghost.cause or asked), NEVER
     if seen.name == "agent/status":
-        return Causes(seen.get("status") == "running", canceling=ghost.canceling), NEVER
+        running = seen.get("status") == "running"
+        fresh = Causes(running, canceling=ghost.canceling, disposing=ghost.disposing)
+        return fresh, NEVER
     if seen.name == "turn/start":
         breach = Breach("CAUSE", (f"the driver was canceled by {ghost.cause}.",), "a turn opened")
         wrong = ghost.cause is not None and not ghost.turn_ended
-        return Causes(True, True, canceling=ghost.canceling), (breach,) if wrong else NEVER
+        opened = Causes(True, True, canceling=ghost.canceling, disposing=ghost.disposing)
+        return opened, (breach,) if wrong else NEVER
     if seen.name == "agent/error":
         text = str(seen.get("error"))
         because = (f"the turn is {'open' if ghost.turn_open else 'not open'}.",)
@@ -63,7 +75,9 @@ def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach,
         breach = Breach("CAUSE", (*because, why), f"the error {text!r} was reported")
         return ghost._replace(reported=text), (breach,) if wrong else NEVER
     if seen.name == "turn/end":
-        ended = Causes(True, False, True, ghost.cause, ghost.canceling)
+        ended = ghost._replace(
+            turn_open=False, turn_ended=True, failed=False, rejected=False, reported=None
+        )
         return ended, _end_is_true(ghost, seen)
     return ghost, NEVER
 
