@@ -9,16 +9,18 @@ from typing import Any
 import attrs
 import pytest
 
-from loopspec.impl import text_message
+from loopspec.impl import TextBlock, text_message
 from loopspec.impl.catalogue import CATALOGUE, Entry, to_markdown
+from loopspec.impl.endings import Ending
 from loopspec.impl.payloads import EVENTS, SERIALS, WATERFALLS
 from loopspec.impl.records import (
     RECORDS,
     AssistantMessage,
-    Ending,
     InboxSpliced,
     StepEnd,
     StepStart,
+    ToolAnswered,
+    ToolCalled,
     TurnEnd,
     TurnStart,
 )
@@ -38,7 +40,9 @@ FULL_RECORDS: dict[str, Any] = {
     "step/end": StepEnd(1, 1),
     "agent/inbox/spliced": InboxSpliced("next-turn", 0, 1, (text_message("A"),), "canceled"),
     "user/message": text_message("A"),
-    "assistant/message": AssistantMessage(1, 1, text_message("A")),
+    "assistant/message": AssistantMessage(1, 1, text_message("A"), ("X",), True),
+    "tool/call": ToolCalled(1, 1, "X", "read", {"path": "a"}),
+    "tool/result": ToolAnswered(1, 1, "X", "ok", (TextBlock("found"),)),
 }
 
 

@@ -10,6 +10,7 @@ from loopspec.impl import (
     Agent,
     AgentClosed,
     AppendRefused,
+    Assemble,
     BadArgument,
     DuplicateMessageId,
     Enter,

@@ -14,12 +14,34 @@ from typing import Any
 import attrs
 import pytest
 
-from loopspec.impl import Agent, Bus, Reject, ScriptedProvider, SessionLog, text_message
+from loopspec.impl import (
+    Agent,
+    Bus,
+    Reject,
+    Reply,
+    ScriptedProvider,
+    SessionLog,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    ToolUse,
+    text_message,
+)
 from loopspec.impl.canonical import thaw
 from loopspec.impl.catalogue import CATALOGUE
 from loopspec.impl.payloads import EVENTS
 from loopspec.impl.schemas import SCHEMAS, read_schema, text_of
 from tests.generated import ROOT
+
+
+class Reader:
+    """A tool that finds something and adds context."""
+
+    async def run(self, use: ToolUse) -> ToolResult:
+        """Answer at once."""
+        found = text_message(f"found-{use.call.id}", source="plug-in")
+        return ToolResult((TextBlock("found"),), contexts=(found,))
+
 
 TYPES = {"object": dict, "array": list, "string": str, "integer": int}
 NOTES = {"$schema", "title", "$defs"}
@@ -94,7 +116,8 @@ def lived(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         return await inner()
 
     async def live(log: SessionLog) -> None:
-        async with Agent(log, ScriptedProvider(), bus=bus) as agent:
+        provider = ScriptedProvider([Reply("tools", calls=(ToolCall("X", "read", {"a": [1]}),))])
+        async with Agent(log, provider, tools=Reader(), bus=bus) as agent:
             agent.followup(text_message("A"))
             await agent.wait_idle()
             agent.steer(text_message("B"))

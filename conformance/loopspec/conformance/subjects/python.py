@@ -271,7 +271,7 @@ class PythonSubject:
     def _made(self, call: Call, begun: list[asyncio.Future[Any]]) -> tuple[Value, str | None]:
         """What the call returned, in words, or the code of what it raised.
 
-        What settles later is put into `begun`; a disposal that is shared began before.
+        What settles later is put into `begun`.
         """
         try:
             returned = self._dispatch(call)
@@ -280,22 +280,25 @@ class PythonSubject:
         except self._impl.AppendRefused:
             if call.name == "dispose":
                 # It began all the same; asking again shares what the call could not return.
-                self._begun(self._agent.dispose(), begun)
+                self._share(self._agent.dispose(), begun)
             return None, "append-refused"
         except self._impl.LoopError as error:
             return None, error.code
         except Exception as error:
             return None, type(error).__name__
+        if call.name == "dispose":
+            self._share(returned, begun)
+            return None, None
         if isinstance(returned, asyncio.Future):
-            self._begun(returned, begun)
+            begun.append(returned)
             return None, None
         return self._result(call, returned), None
 
-    def _begun(self, future: asyncio.Future[Any], begun: list[asyncio.Future[Any]]) -> None:
-        if future is not self._disposal:
-            begun.append(future)
-        if future is getattr(self._agent.dispose(), "_", future) is None:
-            self._disposal = future
+    def _share(self, disposal: Any, begun: list[asyncio.Future[Any]]) -> None:  # noqa: ANN401
+        """All calls of `dispose` share one future, which settles once."""
+        if disposal is not self._disposal:
+            begun.append(disposal)
+        self._disposal = disposal
 
     def _dispatch(self, call: Call) -> object:
         agent, inbox, args = self._agent, self._agent.inbox, call.args
