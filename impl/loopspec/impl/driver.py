@@ -162,11 +162,18 @@ class Driver:
                 reason = outcome.reason
             elif self._policy.truncation == "outcome":
                 owes = False
-            if not owes and not self._pending.messages(NEXT_STEP):
-                await self.bus.serial("agent/turn-stopping", TurnStopping(turn, signal))
-                signal._raise_if_aborted()
-                if not self._pending.messages(NEXT_STEP):
-                    return Ending(reason)
+            if owes or self._has_next_step:
+                continue
+            # Whoever objects to the end of the turn delivers something for its next step (TS-03).
+            await self.bus.serial("agent/turn-stopping", TurnStopping(turn, signal))
+            signal._raise_if_aborted()
+            if not self._has_next_step:
+                return Ending(reason)
+
+    @property
+    def _has_next_step(self) -> bool:
+        """Prompts do not extend the turn, only what is meant for its next step does (RT-06)."""
+        return bool(self._pending.messages(NEXT_STEP))
 
     async def _decide(
         self, turn: int, batch: tuple[Message, ...], signal: Signal

@@ -137,8 +137,8 @@ class Pending:
 
     def clear_live(self) -> None:
         """Empty both lists as each stands when its turn comes: the policy value `live` (RE-06)."""
-        for target in (NEXT_STEP, NEXT_TURN):
-            self._splice(target, 0, len(self._lists[target]), ())
+        self._splice(NEXT_STEP, 0, len(self._lists[NEXT_STEP]), ())
+        self._splice(NEXT_TURN, 0, len(self._lists[NEXT_TURN]), ())
 
     def claim(self, turn: int, *, at_turn_boundary: bool) -> tuple[Message, ...]:
         """Take the batch out, for the open turn to own from now on.

@@ -18,7 +18,7 @@ from loopspec.impl.driver import Driver
 from loopspec.impl.endings import CAUSES
 from loopspec.impl.errors import AgentBusy, AgentClosed, AgentDisposed, AppendRefused, BadArgument
 from loopspec.impl.exchange import Exchange
-from loopspec.impl.inbox import Inbox, Mark, Pending
+from loopspec.impl.inbox import Inbox, Item, Mark, Pending
 from loopspec.impl.log import SessionLog
 from loopspec.impl.maintenance import maintain
 from loopspec.impl.messages import Message
@@ -122,7 +122,7 @@ class Agent:
         if not keep_inbox:
             doomed = self._pending.items()
             try:
-                self._clear()
+                self._clear(doomed)
             except AppendRefused as error:
                 if self._policy.refused_clear == "throw":
                     raise
@@ -136,11 +136,11 @@ class Agent:
         if refusal is not None:
             raise refusal
 
-    def _clear(self) -> None:
+    def _clear(self, doomed: tuple[Item, ...]) -> None:
         if self._policy.clear == "live":
             self._pending.clear_live()
         else:
-            self._pending.clear(self._pending.items())
+            self._pending.clear(doomed)
 
     def dispose(self) -> asyncio.Future[None]:
         """End the agent: cancel everything as `disposed`, let what runs end, start nothing more.
