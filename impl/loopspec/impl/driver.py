@@ -199,7 +199,6 @@ class Driver:
         try:
             for message in messages:
                 self.log.append("user/message", message.to_json())
-            signal._raise_if_aborted()
             return await self._exchange.run(turn, step, signal)
         finally:
             self.log.append("step/end", StepEnd(turn, step).to_json())

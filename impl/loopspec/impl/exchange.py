@@ -100,6 +100,7 @@ class Exchange:
 
     async def _request(self, turn: int, step: int, signal: Signal) -> Request:
         payload = Requesting(turn, step, signal)
+        signal._raise_if_aborted()
         options = await self.bus.waterfall("agent/request", payload, NO_OPTIONS)
         signal._raise_if_aborted()
         await self.log.flush()

@@ -166,10 +166,8 @@ class PythonSubject:
         with self._outermost():
             begun: list[asyncio.Future[Any]] = []
             value, raised = self._live_loop.within(lambda: self._made(call, begun))
-            self._tell_settled()
             self._tell(observation("return", call.name, value, raised))
             self._awaited += [(call.name, future) for future in begun]
-            self._tell_settled()
 
     def answer(self, answer: Answer) -> bool:
         """Resolve the oldest open gate of that kind, of a tool's call the one of that call."""
@@ -456,7 +454,10 @@ class PythonSubject:
                 self._gates.remove(gate)
 
     def _tell_settled(self) -> None:
-        """Tell what has settled since the last look; asked after every tick and every call."""
+        """Tell what has settled since the last look; asked between ticks.
+
+        Whoever awaits a future hears of it with the next tick, never inside a call or a delivery.
+        """
         for name, future in [each for each in self._awaited if each[1].done()]:
             self._awaited.remove((name, future))
             failed = None if future.cancelled() else future.exception()
