@@ -97,7 +97,7 @@ class ControlledLoop(asyncio.AbstractEventLoop):
         self._ready: deque[asyncio.Handle] = deque()
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._later: list[tuple[int, int, Callable[[], None]]] = []
-        self.between_ticks: Callable[[], None] | None = None
+        self.between_ticks: Callable[[], object] | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._failures: list[Failure] = []
         self._trespasses: list[str] = []

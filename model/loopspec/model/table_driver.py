@@ -204,8 +204,9 @@ def cut(session: Session, frame: Suspend) -> Session:
 
 
 def settle(session: Session, call: str, error: str | None = None) -> Session:
-    """The session in which something that a call began has settled."""
-    return session.but(settling=(*session.settling, Settle(call, error)))
+    """The session in which something that a call began has settled; disposal settles last."""
+    told = (*session.settling, Settle(call, error))
+    return session.but(settling=tuple(sorted(told, key=lambda each: each.call == "dispose")))
 
 
 def something_has_settled(session: Session, _: None) -> bool:

@@ -184,6 +184,8 @@ class PythonSubject:
         with self._outermost():
             try:
                 loop.settle()
+                while self._tell_settled():
+                    loop.settle()
             except Spinning as error:
                 self._fault("spinning", str(error))
             for failure in loop.take_failures():
@@ -453,16 +455,19 @@ class PythonSubject:
             if gate in self._gates:
                 self._gates.remove(gate)
 
-    def _tell_settled(self) -> None:
+    def _tell_settled(self) -> bool:
         """Tell what has settled since the last look; asked between ticks.
 
         Whoever awaits a future hears of it with the next tick, never inside a call or a delivery.
+        Returns whether there was anything to tell.
         """
-        for name, future in [each for each in self._awaited if each[1].done()]:
+        settled = [each for each in self._awaited if each[1].done()]
+        for name, future in settled:
             self._awaited.remove((name, future))
             failed = None if future.cancelled() else future.exception()
             text = "cancelled" if future.cancelled() else None if failed is None else str(failed)
             self._tell(observation("settled", name, text))
+        return bool(settled)
 
     def _contained(self, name: str, error: Exception) -> None:
         """A listener failed. All that listen here are ours or the loop's own, and none may."""
