@@ -97,13 +97,18 @@ class Driver:
                 signal = self._now.renew_signal()
                 continue
             self._now.has_looked_last = True
-            if ending.kind == "aborted" and self._policy.after_keep_cancel == "advance":
+            if ending.kind == "aborted" and self._advances:
                 self._pending.renew()
             # The exit gap: one tick in which a wake finds a driver that has looked for the last
             # time. It is due, and is driven after idle (LB-02).
             await asyncio.sleep(0)
             break
         await self._log_flushed()
+
+    @property
+    def _advances(self) -> bool:
+        """Whether an aborted turn renews the wakes of a queue that was kept (Δ2)."""
+        return self._policy.after_keep_cancel == "advance" and self._now.may_start
 
     def _goes_on(self, ending: Ending) -> bool:
         """An empty first entry parks the rest (TB-14); nothing opens once disposal began (A1)."""

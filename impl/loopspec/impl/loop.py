@@ -95,8 +95,9 @@ class Agent:
         now = self._now
         is_late = now.aborted
         is_due = now.phase != RUNNING or is_late or now.has_looked_last
+        mark = Mark.DUE if is_due and now.may_start else Mark.WAKING
         place = NEXT_TURN if is_late else target
-        self._pending.add(place, message, Mark.DUE if is_due else Mark.WAKING)
+        self._pending.add(place, message, mark)
         now.latch(is_late=is_late)
         if now.phase == IDLE and now.may_start:
             self._start_driver()
