@@ -31,6 +31,7 @@ class Activity:
         self._waiters: list[asyncio.Future[None]] = []
         self._latched = False
         self._replays = False
+        self._is_open = False
         self.phase = IDLE
         self.signal: Signal | None = None
         self.has_looked_last = False
@@ -49,13 +50,13 @@ class Activity:
 
     @property
     def may_start(self) -> bool:
-        """False once nothing may start any more: the fact of disposal decides (A1, A2).
+        """False once disposal began, where its fact decides (A1, A2)."""
+        return self.disposal is None or self._policy.disposal == "cause"
 
-        Under the policy `cause` only the winning cause of the present signal does (WL-07).
-        """
-        if self._policy.disposal == "fact":
-            return self.disposal is None
-        return not self.disposed and (self.signal is None or self.signal.cause != "disposed")
+    @property
+    def refuses(self) -> bool:
+        """True once disposal is done, where its fact decides (A7)."""
+        return self.disposed and self._policy.disposal == "fact"
 
     @property
     def owes_a_driver(self) -> bool:
@@ -69,6 +70,7 @@ class Activity:
     def begin(self, phase: str) -> Signal:
         """Start an activity with a fresh signal."""
         self.phase = phase
+        self._is_open = True
         self.has_looked_last = False
         if phase == RUNNING:
             self._replays = False
@@ -89,10 +91,18 @@ class Activity:
         self.signal = None
         self.has_looked_last = False
 
-    def latch(self, *, is_late: bool) -> None:
-        """Remember under the policy `latch` that a wake came which nobody will look at."""
-        if (is_late or self.phase == MAINTENANCE) and self.may_start:
-            self._latched = True
+    @property
+    def latches(self) -> bool:
+        """Whether a wake of this moment is latched: nobody who runs will look at it (WL-01).
+
+        An activity that ends as `disposed` latches nothing (RT-14, WL-07).
+        """
+        is_disposed = self.signal is not None and self.signal.cause == "disposed"
+        return (self.aborted or self.phase == MAINTENANCE) and not is_disposed
+
+    def latch(self) -> None:
+        """Remember one wake for the end of this activity; only the policy `latch` looks at it."""
+        self._latched = True
 
     def forget_wakes(self) -> None:
         """A broad cancel forgets a latched wake (CN-02)."""
@@ -112,19 +122,17 @@ class Activity:
         if self.phase != IDLE:
             return
         self._replays = False
+        self._is_open = False
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             _settle(waiter)
         self.finish_disposal()
 
     def finish_disposal(self) -> None:
-        """Disposal that began is done if nothing runs: nothing ever will again (DI-04).
-
-        Its future is settled with the next tick, behind everybody who waited for idle.
-        """
-        if self.phase == IDLE and self.disposal is not None and not self.disposed:
+        """Disposal that began is done if nothing runs: nothing ever will again (DI-04)."""
+        if not self._is_open and self.disposal is not None and not self.disposed:
             self.disposed = True
-            asyncio.get_running_loop().call_soon(_settle, self.disposal)
+            _settle(self.disposal)
 
 
 def _settle(future: asyncio.Future[None]) -> None:

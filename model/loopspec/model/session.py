@@ -236,10 +236,14 @@ class Recovered(NamedTuple):
 
 
 class Tools(NamedTuple):
-    """Run the tool calls that are left, in the order in which the provider asked."""
+    """Run the tool calls that are left, in the order in which the provider asked.
+
+    `started` are those that run side by side already.
+    """
 
     calls: tuple[str, ...]
     together: bool = False
+    started: tuple[str, ...] = ()
     frame: str = "tools"
 
 
@@ -338,6 +342,7 @@ class Settle(NamedTuple):
 
     call: str
     error: str | None = None
+    frame: str = "settle"
 
 
 class EndDriver(NamedTuple):
@@ -383,6 +388,7 @@ Frame: TypeAlias = (
     | AfterIdle
     | Converged
     | MaintenanceDone
+    | Settle
     | EndDriver
 )
 

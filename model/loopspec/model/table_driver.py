@@ -204,9 +204,13 @@ def cut(session: Session, frame: Suspend) -> Session:
 
 
 def settle(session: Session, call: str, error: str | None = None) -> Session:
-    """The session in which something that a call began has settled; disposal settles last."""
-    told = (*session.settling, Settle(call, error))
-    return session.but(settling=tuple(sorted(told, key=lambda each: each.call == "dispose")))
+    """The session in which something that a call began has settled."""
+    return session.but(settling=(*session.settling, Settle(call, error)))
+
+
+def settle_frame(session: Session, frame: Settle) -> Session:
+    """It has settled."""
+    return session.but(settling=(*session.settling, frame))
 
 
 def something_has_settled(session: Session, _: None) -> bool:
@@ -483,6 +487,7 @@ CLOSINGS: Final = (
     row("converged", "with a waiter", "WI-02 WI-03 WI-04 WI-05", somebody_waits, tell_waiter),
     row("converged", "under disposal", "DI-04", disposal_is_under_way, finish_disposal),
     row("converged", "with nobody waiting", "WI-04", always, nothing),
+    row("settle", "what a call began", "MN-02 MN-09", always, settle_frame),
     row("end driver", "", "DR-03", always, nothing),
 )
 

@@ -21,6 +21,7 @@ from loopspec.model.session import (
     EndDriver,
     MaintenanceDone,
     Session,
+    Settle,
 )
 from loopspec.model.table_driver import settle
 from loopspec.model.table_inbox import (
@@ -52,10 +53,10 @@ def start_maintenance(session: Session, call: Call) -> Session:
 
 
 def end_maintenance(session: Session, frame: MaintenanceDone) -> Session:
-    """Nothing runs, and the task is settled; look whether anything is due, then who waits."""
+    """Nothing runs; look whether anything is due; the task is settled; see who waits."""
     error = ERROR_TEXTS["maintenance"] if frame.choice == "raise" else None
     ended = session.but(maintenance=False, cause=None, latch=False)
-    return settle(ended, "maintenance", error).go(AfterIdle(session.latch), Converged())
+    return ended.go(AfterIdle(session.latch), Settle("maintenance", error), Converged())
 
 
 def settle_at_once(session: Session, call: Call) -> Session:

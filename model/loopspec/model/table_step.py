@@ -241,21 +241,28 @@ def skip_call(session: Session, frame: Tools) -> Session:
 
 
 def runs_side_by_side(session: Session, frame: Tools) -> bool:
-    """The calls run side by side."""
-    return frame.together
+    """The calls run side by side, and one is left to start."""
+    return frame.together and bool(frame.calls)
 
 
-def start_all(session: Session, frame: Tools) -> Session:
-    """Record and start each call; commit the results in order; then the batch is done."""
-    started = tuple(
-        due
-        for call in frame.calls
-        for due in (
-            tell_record(session, "tool/call", session.turn, session.step, call),
-            OpenGate(f"tool {call}"),
-        )
+def start_beside(session: Session, frame: Tools) -> Session:
+    """Record and start the next call; then the rest beside it."""
+    call, *rest = frame.calls
+    return session.go(
+        tell_record(session, "tool/call", session.turn, session.step, call),
+        OpenGate(f"tool {call}"),
+        frame._replace(calls=tuple(rest), started=(*frame.started, call)),
     )
-    return session.go(*started, Commit(frame.calls), Tools(()))
+
+
+def has_started(session: Session, frame: Tools) -> bool:
+    """Calls run side by side, and no other will start."""
+    return bool(frame.started) and (session.aborted or not frame.calls)
+
+
+def commit_started(session: Session, frame: Tools) -> Session:
+    """Commit the results of what has started, in order; then the rest."""
+    return session.go(Commit(frame.started), Tools(frame.calls))
 
 
 def start_next(session: Session, frame: Tools) -> Session:
@@ -361,9 +368,10 @@ def owe_nothing(session: Session, _: AfterTools) -> Session:
 
 
 TOOLS: Final = (
+    row("tools", "that have started", "TC-01 TC-04", has_started, commit_started),
     row("tools", "with none left", "TC-03", no_call_is_left, finish_tools),
     row("tools", "under an aborted signal", "TC-04 CN-17", signal_is_aborted, skip_call),
-    row("tools", "side by side", "TC-01", runs_side_by_side, start_all),
+    row("tools", "side by side", "TC-01", runs_side_by_side, start_beside),
     row("tools", "one after the other", "TC-08", always, start_next),
     told("tool/call", "TC-04"),
     row("commit", "with nothing left", "TC-01", nothing_to_commit, nothing),

@@ -25,7 +25,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
@@ -126,7 +126,6 @@ class PythonSubject:
         self._depth = 0
         self._gates: list[_Gate] = []
         self._held_kinds = HELD
-        self._awaited: list[tuple[str, asyncio.Future[Any]]] = []
         self._loop: ControlledLoop | None = None
         self._log: Any = None
         self._agent: Any = None
@@ -154,7 +153,6 @@ class PythonSubject:
         )
         self._listen(bus)
         self._observer = observer
-        loop.between_ticks = self._tell_settled
         opened = loop.within(lambda: loop.create_task(self._live(), name="session"))
         self.settle()
         if opened.done():
@@ -167,7 +165,8 @@ class PythonSubject:
             begun: list[asyncio.Future[Any]] = []
             value, raised = self._live_loop.within(lambda: self._made(call, begun))
             self._tell(observation("return", call.name, value, raised))
-            self._awaited += [(call.name, future) for future in begun]
+            for future in begun:
+                future.add_done_callback(partial(self._tell_settled, call.name))
 
     def answer(self, answer: Answer) -> bool:
         """Resolve the oldest open gate of that kind, of a tool's call the one of that call."""
@@ -184,8 +183,6 @@ class PythonSubject:
         with self._outermost():
             try:
                 loop.settle()
-                while self._tell_settled():
-                    loop.settle()
             except Spinning as error:
                 self._fault("spinning", str(error))
             for failure in loop.take_failures():
@@ -230,7 +227,6 @@ class PythonSubject:
             return
         self._observer = None
         self._gates.clear()
-        self._awaited.clear()
         try:
             loop.close()
         except LostFailure:
@@ -455,19 +451,11 @@ class PythonSubject:
             if gate in self._gates:
                 self._gates.remove(gate)
 
-    def _tell_settled(self) -> bool:
-        """Tell what has settled since the last look; asked between ticks.
-
-        Whoever awaits a future hears of it with the next tick, never inside a call or a delivery.
-        Returns whether there was anything to tell.
-        """
-        settled = [each for each in self._awaited if each[1].done()]
-        for name, future in settled:
-            self._awaited.remove((name, future))
-            failed = None if future.cancelled() else future.exception()
-            text = "cancelled" if future.cancelled() else None if failed is None else str(failed)
-            self._tell(observation("settled", name, text))
-        return bool(settled)
+    def _tell_settled(self, name: str, future: asyncio.Future[Any]) -> None:
+        """Tell that something has settled: a tick later, as whoever awaits it hears of it."""
+        failed = None if future.cancelled() else future.exception()
+        text = "cancelled" if future.cancelled() else None if failed is None else str(failed)
+        self._tell(observation("settled", name, text))
 
     def _contained(self, name: str, error: Exception) -> None:
         """A listener failed. All that listen here are ours or the loop's own, and none may."""
