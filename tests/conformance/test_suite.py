@@ -58,6 +58,7 @@ def test_the_shipped_loop_holds_in_every_stage() -> None:
     assert len(load_corpus()) == result.stages[0].scenarios
     assert len(cover_of("notes").scenarios) == result.stages[1].scenarios
     assert cover_of("notes").rows <= set(result.rows)
+    assert cover_of("notes").cells <= set(result.cells)
 
 
 def test_each_stage_counts_actions_and_the_time_in_which_they_ran() -> None:
@@ -69,7 +70,7 @@ def test_each_stage_counts_actions_and_the_time_in_which_they_ran() -> None:
 
 
 def test_no_random_stage_without_examples() -> None:
-    """examples=0 leaves corpus, cover and canary, which together still take every row."""
+    """examples=0 leaves corpus, cover and canary, which still take every row and every cell."""
     result = checked_loop(0)
 
     assert ["corpus", "cover", "canary"] == [stage.name for stage in result.stages]
@@ -158,14 +159,15 @@ def test_broken_comes_before_error_before_inconclusive(
 
 
 def test_what_was_not_tried_is_a_doubt() -> None:
-    """No actions, rows of the cover that were never taken, premises that were never met."""
+    """No actions; rows and cells of the cover that were never taken; premises never met."""
     result = Result("notes", "quick", 1)
 
     doubt(result, cover_of("notes"))
 
     assert "nothing was checked" == result.doubts[0]
     assert result.doubts[1].startswith("rows never taken: ")
-    assert result.doubts[2].startswith("premises never met: BAL, ")
+    assert result.doubts[2].startswith(f"cells never reached ({len(cover_of('notes').cells)}), ")
+    assert result.doubts[3].startswith("premises never met: BAL, ")
     assert "inconclusive" == result.verdict
 
 

@@ -1,9 +1,10 @@
 """The suite: everything that is tried on one subject, in stages.
 
 Theory. The corpus holds known races by name; the cover takes every row of the table on a shortest
-scenario; random runs look for what nobody has thought of; and one canary, a loop with a fault that
-must be found, shows that the judge is not blind. Verdicts are layered: broken comes before could
-not run, before inconclusive, before holds.
+scenario, and makes every call in every window and driver state that the model enables; random runs
+look for what nobody has thought of; and one canary, a loop with a fault that must be found, shows
+that the judge is not blind. Verdicts are layered: broken comes before could not run, before
+inconclusive, before holds.
 """
 
 from __future__ import annotations
@@ -314,6 +315,10 @@ def doubt(result: Result, cover: Cover | None) -> None:
         ]
         if left:
             result.doubts.append(f"rows never taken: {', '.join(left)}")
+        missed = sorted(cell for cell in cover.cells if not result.cells.get(cell))
+        if missed:
+            shown = "; ".join(" / ".join(cell) for cell in missed[:3])
+            result.doubts.append(f"cells never reached ({len(missed)}), for example {shown}")
     unmet = [each.code for each in PROPERTIES if not result.met.get(each.code)]
     if unmet:
         result.doubts.append(f"premises never met: {', '.join(unmet)}")
