@@ -94,8 +94,8 @@ class Explored:
     cell_first: dict[Cell, tuple[int, int]] = attrs.field(factory=dict)
     met: dict[str, tuple[int, int]] = attrs.field(factory=dict)
     found: list[Found] = attrs.field(factory=list)
-    parents: "array[int]" = attrs.field(factory=lambda: array("q"))
-    actions: "array[int]" = attrs.field(factory=lambda: array("l"))
+    parents: "array[int]" = attrs.field(factory=lambda: array("i"))
+    actions: "array[int]" = attrs.field(factory=lambda: array("i"))
     alphabet: list[Action] = attrs.field(factory=list)
 
     def path(self, parent: int, action: int) -> tuple[Action, ...]:
@@ -165,7 +165,7 @@ class _Search:
         self.spents: Table[Spent] = Table()
         self.places: Table[tuple[int, int]] = Table()
         self.offers: dict[int, array[int]] = {}
-        self.visits = array("l")
+        self.visits = array("i")
         self.rows: Table[tuple[str, ...]] = Table()
         self.tallies: list[Tally] = []
         self.namings: Table[Naming] = Table()
