@@ -96,9 +96,11 @@ class Agent:
         is_late = now.aborted
         is_due = now.phase != RUNNING or is_late or now.has_looked_last
         mark = Mark.DUE if is_due and now.may_start else Mark.WAKING
+        latches = now.latches
         place = NEXT_TURN if is_late else target
         self._pending.add(place, message, mark)
-        now.latch(is_late=is_late)
+        if latches:
+            now.latch()
         if now.phase == IDLE and now.may_start:
             self._start_driver()
 
@@ -234,7 +236,7 @@ class Agent:
 
     def _need_open(self, what: str) -> None:
         self._need_tasks(what)
-        if self._now.disposed:
+        if self._now.refuses:
             msg = f"{what} an agent that was disposed."
             raise AgentDisposed(msg)
 
