@@ -16,6 +16,10 @@ from loopspec.impl import (
     Reply,
     Request,
     SessionLog,
+    Signal,
+    ToolResult,
+    ToolUse,
+    TurnStopping,
     fixed_clock,
 )
 
@@ -29,9 +33,18 @@ EVENTS = (
 
 
 class Session:
-    """An agent whose three gates wait for `answer`; `told` is the trace, as short words."""
+    """An agent whose gates wait for `answer`; `told` is the trace, as short words.
 
-    def __init__(self, log: SessionLog | None = None, policy: Policy | None = None) -> None:
+    Assembly, pre-step, provider, tools and maintenance are always held; of `agent/request`,
+    `agent/request-error` and `agent/turn-stopping` those that `hold` names.
+    """
+
+    def __init__(
+        self,
+        log: SessionLog | None = None,
+        policy: Policy | None = None,
+        hold: tuple[str, ...] = (),
+    ) -> None:
         """Listen to everything, on a fresh log unless one is given."""
         self.told: list[str] = []
         self.failures: list[tuple[str, Exception]] = []
@@ -44,11 +57,20 @@ class Session:
             self.bus.on(name, self._listener(name))
         self.bus.on("agent/assemble", self._assemble)
         self.bus.on("agent/pre-step", self._pre_step)
-        self.agent = Agent(self.log, self, bus=self.bus, policy=policy)
+        for name in hold:
+            self.bus.on(
+                name, self._stopping if name == "agent/turn-stopping" else self._asked(name)
+            )
+        self.agent = Agent(self.log, self, tools=self, bus=self.bus, policy=policy)
 
     async def answer(self, gate: str, value: Any = None) -> None:  # noqa: ANN401
-        """Answer the open gate, an exception by raising it, and let the driver run to the next."""
-        kind, _, future = self.gates.pop(0)
+        """Answer an open gate, an exception by raising it, and let everything run.
+
+        The oldest one is meant; a tool's gate is named by its call.
+        """
+        names = [kind for kind, _, _ in self.gates]
+        index = names.index(gate) if gate.startswith("tool ") else 0
+        kind, _, future = self.gates.pop(index)
         assert gate == kind
         if isinstance(value, Exception):
             future.set_exception(value)
@@ -96,6 +118,30 @@ class Session:
         self.requests.append(request)
         reply: Reply = await self._held("provider", request.signal.aborted)
         return reply
+
+    async def run(self, use: ToolUse) -> ToolResult:
+        """Be the tools: wait for the test's answer, which may be messages to hand over first."""
+        answer = await self._held(f"tool {use.call.id}", use.signal.aborted)
+        if isinstance(answer, tuple):
+            *contexts, answer = answer
+            use.hand_over(*contexts)
+        if isinstance(answer, Exception):
+            raise answer
+        return ToolResult() if answer is None else answer
+
+    async def maintain(self, signal: Signal) -> object:
+        """Be a maintenance task."""
+        return await self._held("maintenance", signal.aborted)
+
+    async def _stopping(self, payload: TurnStopping) -> None:
+        await self._held("agent/turn-stopping", payload.signal.aborted)
+
+    def _asked(self, name: str) -> Callable[..., Awaitable[object]]:
+        async def ask(payload: Any, proceed: Callable[[], Awaitable[object]]) -> object:  # noqa: ANN401
+            decision = await self._held(name, payload.signal.aborted)
+            return await proceed() if decision is None else decision
+
+        return ask
 
     async def _assemble(self, payload: Any) -> None:  # noqa: ANN401
         await self._held("assemble", payload.signal.aborted)
@@ -161,8 +207,17 @@ def describe(record: Record) -> str:
             return f"spliced {sign} {data.get('outcome', '')}".strip()
         case "user/message":
             return f"user/message {data['id']}"
+        case "assistant/message":
+            extra = [
+                ",".join(data.get("calls", ())),
+                "interrupted" * data.get("interrupted", False),
+            ]
+            return " ".join(
+                ["assistant/message", str(data["turn"]), str(data["step"]), *extra]
+            ).strip()
         case _:
-            return " ".join([record.type, *(str(data[k]) for k in ("turn", "step") if k in data)])
+            keys = ("turn", "step", "call", "outcome")
+            return " ".join([record.type, *(str(data[k]) for k in keys if k in data)])
 
 
 def shorten(name: str, payload: Any) -> str:  # noqa: ANN401
