@@ -58,9 +58,8 @@ class Session:
         self.bus.on("agent/assemble", self._assemble)
         self.bus.on("agent/pre-step", self._pre_step)
         for name in hold:
-            self.bus.on(
-                name, self._stopping if name == "agent/turn-stopping" else self._asked(name)
-            )
+            is_serial = name == "agent/turn-stopping"
+            self.bus.on(name, self._stopping if is_serial else self._asked(name))
         self.agent = Agent(self.log, self, tools=self, bus=self.bus, policy=policy)
 
     async def answer(self, gate: str, value: Any = None) -> None:  # noqa: ANN401
@@ -208,13 +207,8 @@ def describe(record: Record) -> str:
         case "user/message":
             return f"user/message {data['id']}"
         case "assistant/message":
-            extra = [
-                ",".join(data.get("calls", ())),
-                "interrupted" * data.get("interrupted", False),
-            ]
-            return " ".join(
-                ["assistant/message", str(data["turn"]), str(data["step"]), *extra]
-            ).strip()
+            words = [record.type, str(data["turn"]), str(data["step"]), *data.get("calls", ())]
+            return " ".join([*words, *(["interrupted"] if "interrupted" in data else [])])
         case _:
             keys = ("turn", "step", "call", "outcome")
             return " ".join([record.type, *(str(data[k]) for k in keys if k in data)])

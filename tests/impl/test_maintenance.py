@@ -263,7 +263,8 @@ def test_a_closed_agent_refuses_everything_that_starts() -> None:
         agent.when_idle()
 
 
-def latch_of(session: Session) -> None:
+def latch_and_remove(session: Session) -> None:
+    """Wake under an abort, take the message away, and leave a quiet one."""
     session.agent.followup(A)
     session.agent.cancel("user")
     session.agent.followup(B)
@@ -276,7 +277,7 @@ def test_a_wake_goes_with_its_message_or_stays_as_a_latch(wakes: str, status: st
     """A9, WL-06: under `latch` whatever is pending runs."""
 
     async def test(session: Session) -> None:
-        latch_of(session)
+        latch_and_remove(session)
         await session.answer("assemble")
         assert session.agent.status == status
 

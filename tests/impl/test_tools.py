@@ -13,9 +13,11 @@ from loopspec.impl import (
     Reply,
     ScriptedProvider,
     SessionLog,
+    Signal,
     TextBlock,
     ToolCall,
     ToolResult,
+    ToolUse,
     text_message,
 )
 from tests.impl.sessions import Session, run
@@ -238,6 +240,4 @@ def test_replies_with_calls_that_do_not_fit_are_refused() -> None:
 
 
 async def _hand_over_a_word() -> None:
-    from loopspec.impl import Signal, ToolUse
-
     ToolUse(1, 1, ToolCall("X"), Signal()).hand_over("word")  # type: ignore[arg-type]
