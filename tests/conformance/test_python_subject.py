@@ -113,7 +113,7 @@ def test_one_turn_from_start_to_end(driven: Driven) -> None:
         ("user/message", (("message", C),)),
         ("user/message", (("message", A),)),
         ("provider", (("turn", 1), ("step", 1))),
-        ("assistant/message", (("turn", 1), ("step", 1))),
+        ("assistant/message", (("turn", 1), ("step", 1), ("calls", ()), ("interrupted", False))),
         ("step/end", (("turn", 1), ("step", 1))),
         ("turn/end", (("turn", 1), ("reason", "completed"), ("cause", None), ("error", None))),
         ("agent/status", (("status", "idle"),)),
