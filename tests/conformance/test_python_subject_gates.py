@@ -206,7 +206,7 @@ def test_disposal_settles_once(driven: Driven) -> None:
 
 
 def test_a_disposal_that_could_not_clear_settles_all_the_same() -> None:
-    """The call raises; asking again shares what it began."""
+    """The call raises, and what it began settles."""
     made = Driven()
     call: Callable[[], object] = partial(made.subject.call, Call("dispose"))
 

@@ -157,8 +157,17 @@ class Agent:
             self._now.disposal = asyncio.get_running_loop().create_future()
             try:
                 self.cancel("disposed")
+            except AppendRefused:
+                if self._policy.refused_clear == "throw":
+                    self._now.disposal = None
+                raise
             finally:
                 self._now.finish_disposal()
+        return self._now.disposal
+
+    @property
+    def disposal(self) -> asyncio.Future[None] | None:
+        """What `dispose` returned, or would have if its clear had not been refused; else None."""
         return self._now.disposal
 
     # -- maintenance and waiting --------------------------------------------------------------

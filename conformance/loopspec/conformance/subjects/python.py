@@ -274,9 +274,9 @@ class PythonSubject:
         except ControlError:
             raise
         except self._impl.AppendRefused:
-            if call.name == "dispose":
-                # It began all the same; asking again shares what the call could not return.
-                self._share(self._agent.dispose(), begun)
+            if call.name == "dispose" and self._agent.disposal is not None:
+                # It began all the same, and settles.
+                self._share(self._agent.disposal, begun)
             return None, "append-refused"
         except self._impl.LoopError as error:
             return None, error.code
