@@ -46,6 +46,15 @@ def hidden(session: Session) -> tuple[Session, Moved | None, list[str]]:
         session = moved.session
 
 
+Ahead = tuple[tuple[Session, Moved | None, list[str]], ...]
+"""For each possible session: where its hidden moves lead, its next move, the rows on the way."""
+
+
+def look_ahead(possible: Possible) -> Ahead:
+    """What each possible session does next by itself; for whoever needs it more than once."""
+    return tuple(hidden(session) for session in possible.sessions)
+
+
 def at_control(session: Session) -> tuple[Session | None, Moved | None, list[str]]:
     """Make hidden moves until control is with the event loop; None when one would be observed."""
     rows: list[str] = []
@@ -111,13 +120,14 @@ def after_answer(possible: Possible, answer: Answer) -> Possible | Parting:
     return Parting(f"was answered: {answer.gate} {answer.choice}", tuple(reasons), "answer")
 
 
-def after_observation(possible: Possible, seen: Observation) -> Possible | Parting:
+def after_observation(
+    possible: Possible, seen: Observation, ahead: Ahead | None = None
+) -> Possible | Parting:
     """The sessions that make exactly this observation next; a parting when none does."""
     kept: list[Session] = []
     rows: list[str] = []
     allowed: list[str] = []
-    for session in possible.sessions:
-        _, moved, taken = hidden(session)
+    for _, moved, taken in ahead or look_ahead(possible):
         if moved is None or moved.observation != seen:
             expected = moved.observation if moved is not None else None
             allowed.append(observation_text(expected) if expected else "nothing more")
@@ -139,14 +149,13 @@ def rest_of(session: Session) -> Rest:
     )
 
 
-def after_rest(possible: Possible, rest: Rest) -> Possible | Parting:
+def after_rest(possible: Possible, rest: Rest, ahead: Ahead | None = None) -> Possible | Parting:
     """The sessions that are quiescent with the same projections; a parting when none is."""
     kept: list[Session] = []
     rows: list[str] = []
     allowed: list[str] = []
     kind = "owed"
-    for session in possible.sessions:
-        quiet, moved, taken = hidden(session)
+    for quiet, moved, taken in ahead or look_ahead(possible):
         if moved is not None:
             assert moved.observation is not None
             allowed.append(observation_text(moved.observation))
