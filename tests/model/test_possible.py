@@ -63,14 +63,14 @@ def trace() -> tuple[Entry, ...]:
 
 @pytest.mark.parametrize("seed", range(80))
 def test_the_models_own_trace_is_explained(seed: int) -> None:
-    """One session explains it, and it is the one that made it."""
+    """One session explains it at rest, and it is the one that made it."""
     run = walk(seed)
     possible: Possible | Parting = Possible((run.sessions[0],))
     for entry in run.trace:
         assert isinstance(possible, Possible)
         possible = after(possible, entry)
         assert isinstance(possible, Possible), f"{entry}: {possible}"
-        assert 1 == len(possible.sessions)
+        assert 1 == len(possible.sessions) or not isinstance(entry, Rest)
     assert isinstance(possible, Possible)
     assert (run.sessions[-1],) == possible.sessions
 

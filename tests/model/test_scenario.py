@@ -153,13 +153,24 @@ WINDOWS = (
         st.integers(0, TICKS_MAX),
     )
 )
-ANSWERS = st.sampled_from(
-    [(gate, choice) for gate in GATES for choice in GATES[gate] if choice != "enter"]
-).map(lambda pair: Answer(*pair)) | st.builds(
-    Answer,
-    st.just("pre-step"),
-    st.just("enter"),
-    st.none() | st.lists(MESSAGES, max_size=3).map(tuple),
+LISTED = st.lists(MESSAGES, max_size=3).map(tuple)
+CALLED = st.lists(st.sampled_from(["x", "y", "t-1"]), min_size=1, max_size=3, unique=True)
+ANSWERS = (
+    st.sampled_from(
+        [
+            (gate, choice)
+            for gate in GATES
+            for choice in GATES[gate]
+            if gate != "tool" and choice not in ("enter", "tools", "parallel")
+        ]
+    ).map(lambda pair: Answer(*pair))
+    | st.tuples(st.none() | LISTED).map(lambda batch: Answer("pre-step", "enter", *batch))
+    | st.tuples(st.sampled_from(["tools", "parallel"]), CALLED.map(tuple)).map(
+        lambda asked: Answer("provider", asked[0], None, asked[1])
+    )
+    | st.tuples(
+        st.sampled_from(GATES["tool"]), LISTED, st.just(()) | st.sampled_from([("x",), ("y",)])
+    ).map(lambda done: Answer("tool", *done))
 )
 LINES = st.builds(Line, ACTS, st.just(Window()) | WINDOWS) | st.builds(Line, ANSWERS)
 SCENARIOS = st.builds(
@@ -167,6 +178,7 @@ SCENARIOS = st.builds(
     st.lists(LINES, max_size=6).map(tuple),
     st.sampled_from(list(PROFILES)),
     st.sampled_from(["", "queue", "my/scope-1"]),
+    st.lists(st.sampled_from(["request", "turn-stopping"]), max_size=2).map(tuple),
 )
 
 
@@ -223,7 +235,7 @@ def test_any_scenario_can_be_played(scenario: Scenario) -> None:
         ("cancel user", "expected keep or drop, got the end of the line"),
         ("pre-step: maybe", "expected enter, reject, raise as the answer of pre-step, got 'maybe'"),
         ("pre-step: reject A", "expected the end of the line, got 'A'"),
-        ("profile loose", "expected a profile (notes, notes-park), got 'loose'"),
+        ("profile loose", "expected a profile (notes, notes-park, dsh-0.1), got 'loose'"),
         ("profile", "expected a name behind profile, got the end of the line"),
         ("scope a b", "expected the end of the line, got 'b'"),
         ("in turn/start: clear", "expected 'in OBS#n LISTENER: CALL' or 'after OBS#n +k: CALL'"),
@@ -263,7 +275,10 @@ def test_a_scenario_has_a_largest_size() -> None:
         ({}, "expected 'lines' to be a list of strings, got NoneType"),
         ({"lines": "clear"}, "expected 'lines' to be a list of strings, got str"),
         ({"lines": [1]}, "expected 'lines' to be a list of strings, got list"),
-        ({"lines": [], "profile": "loose"}, "expected a profile (notes, notes-park), got 'loose'"),
+        (
+            {"lines": [], "profile": "loose"},
+            "expected a profile (notes, notes-park, dsh-0.1), got 'loose'",
+        ),
         ({"lines": ["clear\nclear"]}, "expected one line in each string, got 'clear\\nclear'"),
         ({"lines": [], "scope": "a\nclear"}, "expected one line in each string, got 'a\\nclear'"),
     ],

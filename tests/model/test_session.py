@@ -10,11 +10,14 @@ from loopspec.model.session import (
     DUE,
     QUIET,
     WAKING,
+    HELD,
     EndCall,
     Ending,
     Item,
     Listening,
     Session,
+    Settle,
+    ToolDone,
     Turn,
     canonical,
     find,
@@ -45,6 +48,16 @@ CHANGED: Final = {
     "stack": (EndCall("steer"),),
     "task": (EndCall("inject"),),
     "gates": ("assemble",),
+    "held": HELD | {"turn-stopping"},
+    "maintenance": True,
+    "latch": True,
+    "waiters": 1,
+    "disposal": "begun",
+    "concluded": True,
+    "streamed": True,
+    "finished": (ToolDone("x", "result", (A.message,)),),
+    "awaited": "provider",
+    "settling": (Settle("dispose"),),
 }
 
 
@@ -97,6 +110,8 @@ def test_find_looks_in_next_turn_first() -> None:
         (Session(next_turn=(A,), ending=Ending("error", "x")), "error"),
         (Session(next_turn=(A,), ending=Ending("empty")), "empty"),
         (Session(next_turn=(A,), ending=Ending("aborted"), clear_refused=True), "canceled"),
+        (Session(next_turn=(A,), maintenance=True), None),
+        (Session(next_turn=(B,), ending=Ending("aborted"), disposal="begun"), "disposed"),
     ],
 )
 def test_a_parked_queue_has_a_named_reason(session: Session, reason: str | None) -> None:
@@ -120,7 +135,7 @@ def test_sessions_that_differ_in_names_only_are_one(seed: int) -> None:
     """Ids are renamed, turns moved on by seven: the canonical session stays the same."""
     for session in walk(seed).sessions:
         mapping = {letter: f"other-{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
-        fields = ("next_turn", "next_step", "batch", "stack", "task")
+        fields = ("next_turn", "next_step", "batch", "finished", "stack", "task")
         other = session.but(
             turn=Turn(session.turn + 7),
             **{name: renamed(getattr(session, name), dict(mapping), -7) for name in fields},

@@ -3,6 +3,8 @@
 import random
 from typing import Final, NamedTuple
 
+import attrs
+
 from loopspec.model.possible import rest_of
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import Session, letter
@@ -11,13 +13,13 @@ from loopspec.model.words import Answer, Call, Entry, Made, text_message
 
 WIDE: Final = Scope(
     "wide",
-    "every call and every answer, two calls inside listeners",
+    "every call and every answer, three calls inside listeners",
     sends=6,
     edits=4,
     cancels=2,
     calls=(
         *("followup", "steer", "inject", "append", "prepend", "splice", "replace", "remove"),
-        *("clear", "cancel"),
+        *("clear", "cancel", "maintenance", "when-idle", "dispose"),
     ),
     causes=("user", "hook"),
     inside=3,
@@ -27,7 +29,14 @@ WIDE: Final = Scope(
     failures=2,
     resend=True,
     rewrite=True,
+    tools=(("x",), ("x", "y")),
+    contexts=True,
+    streams=1,
+    lives=2,
 )
+
+HOOKED: Final = attrs.evolve(WIDE, gates=("request", "request-error", "turn-stopping"))
+"""The same with every hook held."""
 
 
 class Walk(NamedTuple):
@@ -38,9 +47,10 @@ class Walk(NamedTuple):
     actions: list[Call | Answer]
 
 
-def walk(seed: int, length: int = 14, scope: Scope = WIDE) -> Walk:
-    """A run with up to `length` inputs, ending at rest."""
+def walk(seed: int, length: int = 14, scope: Scope | None = None) -> Walk:
+    """A run with up to `length` inputs, ending at rest; every second holds the hooks too."""
     chance = random.Random(seed)
+    scope = scope or (HOOKED if seed % 2 else WIDE)
     session, spent, named = scope.start, Spent(), 0
     result = Walk([session], [], [])
     while True:

@@ -7,6 +7,7 @@ finding exactly like a wrong record). Moves without an observation are hidden: t
 the next entry needs them.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from loopspec.model.describe import observation_text, rest_text
@@ -82,13 +83,36 @@ def place(session: Session, inside: bool) -> tuple[Session | None, str, list[str
     return control, "", rows
 
 
+def places(session: Session, inside: bool) -> Iterator[tuple[Session | None, str, list[str]]]:
+    """Every session in which a call may land, or None and the reason.
+
+    A task may have resumed without being seen before a call that came between two ticks.
+    """
+    where, reason, rows = place(session, inside)
+    yield where, reason, rows
+    while not inside and where is not None and where.ready:
+        moved = move(where)
+        assert moved is not None, "a session that is ready moves"
+        if moved.observation is not None:
+            return
+        where, _, more = at_control(moved.session)
+        if where is not None:
+            rows = [*rows, moved.row.key, *more]
+            yield where, "", rows
+
+
+def one_of_each(sessions: list[Session]) -> tuple[Session, ...]:
+    """The sessions without those that have become equal."""
+    return tuple(sessions) if len(sessions) == 1 else tuple(dict.fromkeys(sessions))
+
+
 def after_made(possible: Possible, made: Made) -> Possible | Parting:
     """The sessions after a call; a parting when none lets it land there."""
     kept: list[Session] = []
     rows: list[str] = []
     reasons: list[str] = []
-    for session in possible.sessions:
-        where, reason, taken = place(session, made.inside)
+    placed = [each for session in possible.sessions for each in places(session, made.inside)]
+    for where, reason, taken in placed:
         after: Session | Refusal | None = apply(where, made.call) if where is not None else None
         if isinstance(after, Session):
             assert where is not None
@@ -97,7 +121,7 @@ def after_made(possible: Possible, made: Made) -> Possible | Parting:
         else:
             reasons.append(after.because if isinstance(after, Refusal) else reason)
     if kept:
-        return Possible(tuple(kept), tuple(rows))
+        return Possible(one_of_each(kept), tuple(rows))
     return Parting(f"was called: {made.call.name}", tuple(reasons), "call")
 
 
@@ -106,8 +130,8 @@ def after_answer(possible: Possible, answer: Answer) -> Possible | Parting:
     kept: list[Session] = []
     rows: list[str] = []
     reasons: list[str] = []
-    for session in possible.sessions:
-        where, reason, taken = place(session, inside=False)
+    placed = [each for session in possible.sessions for each in places(session, inside=False)]
+    for where, reason, taken in placed:
         after: Session | Refusal | None = apply(where, answer) if where is not None else None
         if isinstance(after, Session):
             assert where is not None
@@ -116,7 +140,7 @@ def after_answer(possible: Possible, answer: Answer) -> Possible | Parting:
         else:
             reasons.append(after.because if isinstance(after, Refusal) else reason)
     if kept:
-        return Possible(tuple(kept), tuple(rows))
+        return Possible(one_of_each(kept), tuple(rows))
     return Parting(f"was answered: {answer.gate} {answer.choice}", tuple(reasons), "answer")
 
 
@@ -135,7 +159,7 @@ def after_observation(
         kept.append(moved.session)
         rows.extend([*taken, moved.row.key])
     if kept:
-        return Possible(tuple(kept), tuple(rows))
+        return Possible(one_of_each(kept), tuple(rows))
     return Parting(observation_text(seen), tuple(allowed), "observation")
 
 
@@ -166,7 +190,7 @@ def after_rest(possible: Possible, rest: Rest, ahead: Ahead | None = None) -> Po
             kept.append(quiet)
             rows.extend(taken)
     if kept:
-        return Possible(tuple(kept), tuple(rows))
+        return Possible(one_of_each(kept), tuple(rows))
     did = "nothing more" if kind == "owed" else rest_text(rest)
     return Parting(did, tuple(allowed), kind)
 

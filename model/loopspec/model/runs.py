@@ -58,7 +58,7 @@ def is_choice(session: Session, scope: Scope, flags: int) -> bool:
     """Whether something other than a move may happen here; `flags` as `flags_of` gives."""
     if session.stack:
         return flags == 3 and session.listening and session.depth <= scope.depth
-    return session.quiescent or (flags >= 2 and scope.between)
+    return session.quiescent or (flags >= 2 and scope.between and bool(session.task))
 
 
 class Runs:

@@ -325,7 +325,7 @@ def _read_gates(words: _Words) -> Iterator[str]:
 def _gate_of(content: str, where: str) -> tuple[str, tuple[str, ...], str] | None:
     """Gate, named call and answer of a line such as `tool X: result`; None for a call."""
     head, colon, answer = content.partition(":")
-    gate, *named = head.split()
+    gate, *named = head.split() or [""]
     if not colon or gate not in GATES:
         return None
     if named and (gate != "tool" or len(named) > 1 or not NAME.fullmatch(named[0])):

@@ -37,9 +37,10 @@ class Scope:
     """The alphabet and the budget of one exploration.
 
     `sends`, `edits`, `cancels` bound calls of each family; `inside` bounds calls inside listeners,
-    at most `depth` deep; `between` allows calls between two ticks of the driver; `owes` bounds
-    provider answers that owe a reply; `failures` bounds answers that fail. `resend` lets a send
-    name a message again. `windows` names the deliveries in which listeners may call; empty: all.
+    at most `depth` deep; `between` allows calls between two ticks of a task, not between a call and
+    the settlement of what it began, a moment that no scenario can name; `owes` bounds provider
+    answers that owe a reply; `failures` bounds answers that fail. `resend` lets a send name a
+    message again. `windows` names the deliveries in which listeners may call; empty: all.
     """
 
     name: str
@@ -100,7 +101,7 @@ def choices(
         return
     if inside and (spent.inside >= scope.inside or session.depth > scope.depth):
         return
-    if session.ready and not scope.between:
+    if session.ready and not (scope.between and session.task):
         return
     paid = spent._replace(inside=spent.inside + 1) if inside else spent
     yield from _sends(session, scope, paid, fresh)

@@ -103,8 +103,9 @@ DEFAULT_SCOPES: Final = (
     ),
     Scope(
         "lifecycle",
-        "three deliveries and one stop around maintenance, waiting and disposal",
+        "three deliveries and two stops around maintenance, waiting and disposal",
         sends=3,
+        cancels=2,
         lives=3,
         calls=("followup", "steer", "inject", "cancel", "maintenance", "when-idle", "dispose"),
         answers=("assembled", "enter", "reject", "done", "raise"),
@@ -121,8 +122,8 @@ DEFAULT_SCOPES: Final = (
     ),
     Scope(
         "genuine",
-        "profile dsh-0.1: three deliveries and two stops, maintenance and disposal",
-        sends=3,
+        "profile dsh-0.1: four deliveries and two stops, maintenance and disposal",
+        sends=4,
         cancels=2,
         lives=2,
         calls=("followup", "steer", "inject", "cancel", "maintenance", "dispose"),
