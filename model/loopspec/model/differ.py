@@ -2,12 +2,13 @@
 
 Theory. Two machines are run side by side. Each action is made on both, both move to the next point
 of choice, and what they were seen to do and where they stand is compared: observations, lists,
-status, open gates, and whether a call could land. The search is breadth first, so the first
-difference is reached by a shortest scenario of its scope. *Equivalent* is said only after a whole
-scope without a difference.
+status, open gates, and whether a call could land. Several scopes are searched in step, pairs with
+fewer scenario lines first, so the first difference has a shortest scenario of all of them.
+*Alike* is said only after whole scopes without a difference, or with the number of pairs compared.
 
 A machine is a table with a policy. The second one may come from another import of this package (a
-mutant of the table), so nothing but plain tuples is compared between them.
+mutant of the table), so nothing but plain tuples is compared between them; it may also break its
+own rules or never come to rest, and that is a difference like any other.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,17 +21,24 @@ from loopspec.model import session as session_module
 from loopspec.model import table as table_module
 from loopspec.model import words as words_module
 from loopspec.model.describe import observation_text, session_text
-from loopspec.model.policy import Policy
+from loopspec.model.policy import PROFILES, Policy
 from loopspec.model.runs import flags_of, is_choice
 from loopspec.model.scenario import Scenario
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import letter
-from loopspec.model.witness import Recorder, tidied
-from loopspec.model.words import Answer, Call, text_message
+from loopspec.model.witness import Recorder, is_passing, tidied
+from loopspec.model.words import PASSED, Answer, Call, Message, text_message
 
-__all__ = ["Machine", "Parted", "differ", "shipped"]
+__all__ = ["Alike", "Machine", "Parted", "differ", "shipped"]
 
-STATES_MAX: Final = 40_000
+STATES_MAX: Final = 20_000
+"""Pairs of one scope that are compared at most."""
+
+LINES_MAX: Final = 99
+"""No scenario of a search is as long."""
+
+MOVES_MAX: Final = 1_000
+"""A machine that has not come to rest after so many moves goes on for ever."""
 
 
 class Machine(NamedTuple):
@@ -49,11 +57,9 @@ class Machine(NamedTuple):
 
     def take(self, session: Any, action: Call | Answer) -> Any:  # noqa: ANN401
         """The session after an action, or a refusal."""
-        return self.table.apply(session, foreign(action, self.words))
-
-    def move(self, session: Any) -> Any:  # noqa: ANN401
-        """One move, or None."""
-        return self.table.move(session)
+        if self.words is not words_module:
+            return self.table.apply(session, foreign(action, self.words))
+        return self.table.apply(session, action)
 
 
 def shipped(name: str, policy: Policy) -> Machine:
@@ -72,52 +78,208 @@ def foreign(value: Any, words: ModuleType) -> Any:  # noqa: ANN401 - any value o
 
 @attrs.frozen
 class Parted:
-    """Where two machines part: the scenario, and what each of them does there."""
+    """Where two machines part: the scenario, and what each of them does there.
+
+    `scope` is the one that shows it; `pairs` counts what was compared in all scopes.
+    """
 
     scenario: Scenario
     left: tuple[str, ...]
     right: tuple[str, ...]
-    states: int
+    scope: str
+    pairs: int
+
+
+@attrs.frozen
+class Alike:
+    """No difference was found; `complete` says that each scope was searched to its end."""
+
+    pairs: int
+    complete: bool
+
+
+Told = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class _Pair(NamedTuple):
+    """Two sessions behind the same actions.
+
+    `used` counts the messages that were named; `lines` the scenario lines, without the last one
+    when that only lets a gate pass, which `passing` tells: what comes next may make it go without
+    saying.
+    """
+
     left: Any
     right: Any
     spent: Spent
     parent: int
     action: Call | Answer | None
+    used: int
+    lines: int
+    passing: int
 
 
 def stands(session: Any) -> tuple[object, ...]:  # noqa: ANN401
     """What can be seen of a session that waits, and whether a call can land in it."""
     return (
-        tuple(item.message for item in session.next_turn),
-        tuple(item.message for item in session.next_step),
-        session.status,
+        tuple([item.message for item in session.next_turn]),
+        tuple([item.message for item in session.next_step]),
+        session.running,
         session.gates,
-        session.aborted if session.gates else None,
+        session.cause is not None if session.gates else None,
         session.listening,
         session.quiescent,
     )
 
 
-def settle(
-    machine: Machine,
-    session: Any,  # noqa: ANN401
-    scope: Scope,
-    spent: Spent,
-) -> tuple[Any, list[Any]]:
+def settle(machine: Machine, session: Any, scope: Scope, flags: int) -> tuple[Any, list[Any]]:  # noqa: ANN401
     """Move up to the next point of choice; the observations on the way."""
-    flags = flags_of(scope, spent)
     seen: list[Any] = []
-    while not is_choice(session, scope, flags):
-        moved = machine.move(session)
+    move = machine.table.move
+    for _ in range(MOVES_MAX):
+        if is_choice(session, scope, flags):
+            return session, seen
+        moved = move(session)
         if moved is None:
-            break
+            return session, seen
         if moved.observation is not None:
             seen.append(moved.observation)
         session = moved.session
-    return session, seen
+    return session, [*seen, ("goes on for ever",)]
+
+
+def made(
+    machine: Machine,
+    session: Any,  # noqa: ANN401
+    action: Call | Answer | None,
+    scope: Scope,
+    flags: int,
+) -> tuple[Any, list[Any]]:
+    """The session behind an action and all that follows it, and what was seen of it.
+
+    A mutant may raise anything; whatever it is, it is what this machine does.
+    """
+    try:
+        if action is not None:
+            after = machine.take(session, action)
+            if hasattr(after, "because"):
+                return session, [("refused", after.code)]
+            return settle(machine, after, scope, flags)
+        moved = machine.table.move(session)
+        after, seen = settle(machine, moved.session, scope, flags)
+    except Exception as error:
+        return session, [("fails", type(error).__name__, str(error)[:80])]
+    return after, [moved.observation, *seen] if moved.observation is not None else seen
+
+
+_Run = tuple[Any, list[Any]]
+"""Where a run ends, and what was seen of it."""
+
+
+class _Search:
+    """The pairs of one scope, those with fewer lines first."""
+
+    def __init__(self, left: Machine, right: Machine, scope: Scope) -> None:
+        self.left, self.right, self.scope = left, right, scope
+        self.pairs = [_Pair(left.start(scope), right.start(scope), Spent(), -1, None, 0, 0, 0)]
+        self.waiting: dict[tuple[int, int], list[int]] = {(0, 0): [0]}
+        self.seen: set[tuple[Any, ...]] = set()
+        self.runs: tuple[dict[Any, _Run], dict[Any, _Run]] = ({}, {})
+        self.found: tuple[int, _Pair, Told] | None = None
+        self.limit = LINES_MAX
+        self.complete = True
+
+    @property
+    def lines(self) -> int:
+        """How many lines show the difference that was found."""
+        assert self.found is not None
+        return self.found[0]
+
+    def step(self, level: tuple[int, int], states_max: int, stop: Callable[[], bool]) -> None:
+        """Go on from every pair of a level; a difference ends it."""
+        waiting = self.waiting.pop(level, [])
+        for number in waiting:  # it grows: a move by itself adds no line
+            pair = self.pairs[number]
+            key = (_key(pair.left), _key(pair.right), pair.spent)
+            if key in self.seen:
+                continue
+            if len(self.seen) >= states_max or stop():
+                self.complete = False
+                self.waiting.clear()
+                return
+            self.seen.add(key)
+            for grown, told in self.behind(number, key):
+                if told is None:
+                    place = (grown.lines, grown.passing)
+                    bucket = waiting if place == level else self.waiting.setdefault(place, [])
+                    bucket.append(len(self.pairs))
+                    self.pairs.append(grown)
+                elif self.found is None or grown.lines + grown.passing < self.lines:
+                    self.found = (grown.lines + grown.passing, grown, told)
+                    self.limit = self.lines
+
+    def behind(self, number: int, keys: tuple[Any, ...]) -> Iterator[tuple[_Pair, Told | None]]:
+        """Every pair behind a pair, with the difference if there is one."""
+        pair = self.pairs[number]
+        new = text_message(letter(pair.used))
+        for action, spent in self.offers(pair, new):
+            lines, passing = _counted(pair, action)
+            if lines + passing >= self.limit:
+                continue
+            flags = flags_of(self.scope, spent)
+            left, told_left = self.run(0, pair.left, keys[0], action, flags)
+            right, told_right = self.run(1, pair.right, keys[1], action, flags)
+            used = pair.used + (action is not None and _names(action, new))
+            grown = _Pair(left, right, spent, number, action, used, lines, passing)
+            if told_left == told_right and stands(left) == stands(right):
+                yield grown, None
+            else:
+                yield grown, (_shown(told_left, left), _shown(told_right, right))
+
+    def run(
+        self,
+        side: int,
+        session: Any,  # noqa: ANN401
+        key: tuple[object, ...],
+        action: Call | Answer | None,
+        flags: int,
+    ) -> "_Run":
+        """What one machine makes of an action; sessions recur with other budgets."""
+        known = self.runs[side]
+        place = (key, action, flags)
+        if place not in known:
+            machine = self.right if side else self.left
+            known[place] = made(machine, session, action, self.scope, flags)
+        return known[place]
+
+    def offers(self, pair: _Pair, new: Message) -> Iterator[tuple[Call | Answer | None, Spent]]:
+        """What the scope allows in the left session, and the next move."""
+        yield from choices(pair.left, self.scope, pair.spent, new)
+        if not pair.left.quiescent:
+            yield None, pair.spent
+
+
+def _key(session: Any) -> tuple[object, ...]:  # noqa: ANN401
+    """What tells sessions of one scope and machine apart, hashed quickly."""
+    return tuple(session.__dict__.values())[2:]
+
+
+def _names(action: Call | Answer, message: Message) -> bool:
+    """Whether an action names a message."""
+    if isinstance(action, Answer):
+        return message in (action.messages or ())
+    return any(message == arg or (isinstance(arg, tuple) and message in arg) for arg in action.args)
+
+
+def _counted(pair: _Pair, action: Call | Answer | None) -> tuple[int, int]:
+    """Lines and passing behind an action; as `witness.tidied` leaves lines out."""
+    if action is None:
+        return pair.lines, pair.passing
+    if isinstance(action, Answer) and action.gate not in PASSED:
+        return pair.lines + 1, 0
+    if is_passing(action):
+        return pair.lines + pair.passing, 1
+    return pair.lines + pair.passing + 1, 0
 
 
 def differ(
@@ -126,140 +288,70 @@ def differ(
     scopes: Iterable[Scope],
     states_max: int = STATES_MAX,
     stop: Callable[[], bool] = lambda: False,
-) -> Parted | int:
-    """The shortest difference that the scopes show, or how many pairs were compared without one.
+) -> Parted | Alike:
+    """The shortest difference that the scopes show, or how much was compared without one.
 
-    `left` is a machine of this import; its sessions offer the actions. Raises AssertionError when
-    a machine breaks its own rules, which is a difference too but has no scenario of its own.
+    `left` is a machine of this import; its sessions offer the actions. At most `states_max` pairs
+    of each scope are compared.
     """
-    best: Parted | None = None
-    compared = 0
-    for scope in scopes:
-        found = _search(left, right, scope, states_max, stop, best)
-        if isinstance(found, int):
-            compared += found
-        else:
-            compared += found.states
-            if best is None or len(found.scenario) < len(best.scenario):
-                best = found
-    return compared if best is None else attrs.evolve(best, states=compared)
-
-
-def _search(
-    left: Machine,
-    right: Machine,
-    scope: Scope,
-    states_max: int,
-    stop: Callable[[], bool],
-    best: Parted | None,
-) -> Parted | int:
-    pairs = [_Pair(left.start(scope), right.start(scope), Spent(), -1, None)]
-    depth = [0]
-    seen: set[tuple[Any, Any, Spent]] = set()
-    for number, pair in enumerate(pairs):
-        if stop() or len(pairs) > states_max:
+    searches = [_Search(left, right, scope) for scope in scopes]
+    best: _Search | None = None
+    while True:
+        for index, search in enumerate(searches):
+            if best is not None:
+                # An earlier scope may show a difference of the same length in plainer words.
+                search.limit = best.lines + (index < searches.index(best))
+        levels = [level for each in searches for level in each.waiting if sum(level) < each.limit]
+        if not levels:
             break
-        if best is not None and depth[number] + 1 > len(best.scenario) + 2:
-            break
-        for action, spent in _offers(pair, scope):
-            after, told = _both(left, right, pair, action, scope, spent)
-            grown = _Pair(*after, spent, number, action)
-            if told is not None:
-                return _parted(pairs, grown, scope, told, len(pairs))
-            key = (*after, spent)
-            if key not in seen:
-                seen.add(key)
-                pairs.append(grown)
-                depth.append(depth[number] + 1)
-    return len(pairs)
-
-
-def _offers(pair: _Pair, scope: Scope) -> Iterator[tuple[Call | Answer | None, Spent]]:
-    new = text_message(letter(pair.spent.sends + pair.spent.edits))
-    yield from choices(pair.left, scope, pair.spent, new)
-    if not pair.left.quiescent:
-        yield None, pair.spent
-
-
-Told = tuple[tuple[str, ...], tuple[str, ...]]
-
-
-def _both(
-    left: Machine,
-    right: Machine,
-    pair: _Pair,
-    action: Call | Answer | None,
-    scope: Scope,
-    spent: Spent,
-) -> tuple[tuple[Any, Any], Told | None]:
-    """Both sessions behind an action, and how they differ, if they do."""
-    behind: list[Any] = []
-    told: list[list[Any]] = []
-    for machine, session in ((left, pair.left), (right, pair.right)):
-        seen: list[Any] = []
-        if action is None:
-            moved = machine.move(session)
-            assert moved is not None, "a session that is not quiescent moves"
-            session = moved.session
-            seen = [moved.observation] if moved.observation is not None else []
-        else:
-            session = machine.take(session, action)
-            if hasattr(session, "because"):
-                behind.append(pair.left)
-                told.append([("refused", session.code)])
-                continue
-        session, more = settle(machine, session, scope, spent)
-        behind.append(session)
-        told.append(seen + more)
-    same = told[0] == told[1] and stands(behind[0]) == stands(behind[1])
-    if same:
-        return (behind[0], behind[1]), None
-    return (behind[0], behind[1]), (_shown(told[0], behind[0]), _shown(told[1], behind[1]))
+        for search in searches:
+            if min(levels) in search.waiting:
+                before = search.found
+                search.step(min(levels), states_max, stop)
+                if search.found is not before:
+                    best = search
+                    break
+    pairs = sum(len(search.seen) for search in searches)
+    if best is None:
+        return Alike(pairs, all(search.complete for search in searches))
+    return _parted(best, pairs)
 
 
 def _shown(seen: list[Any], session: Any) -> tuple[str, ...]:  # noqa: ANN401
     """What one machine did, line by line, and where it stands."""
     lines = [
-        observation_text(foreign(each, words_module)) if len(each) == 4 else f"refused: {each[1]}"
+        observation_text(foreign(each, words_module)) if hasattr(each, "data") else ": ".join(each)
         for each in seen
     ]
     return (*lines, f"= {session_text(session)}")
 
 
-def _parted(pairs: list[_Pair], last: _Pair, scope: Scope, told: Told, states: int) -> Parted:
-    path: list[Call | Answer | None] = [last.action]
-    parent = last.parent
-    while parent > 0:
-        path.append(pairs[parent].action)
-        parent = pairs[parent].parent
-    recorder = Recorder(pairs[0].left)
-    spent = Spent()
-    index = len(path) - 1
-    for action in reversed(path):
-        if action is None:
-            moved = table_module.move(recorder.session)
-            assert moved is not None
-            recorder.see(moved)
+def _parted(search: _Search, pairs: int) -> Parted:
+    """The scenario of a difference, by replay of its path on the left machine."""
+    assert search.found is not None
+    _, last, told = search.found
+    path = [last]
+    while path[-1].parent > 0:
+        path.append(search.pairs[path[-1].parent])
+    recorder = Recorder(search.pairs[0].left)
+    for pair in reversed(path):
+        if pair.action is None:
+            _move(recorder)
         else:
-            recorder.act(action)
-        spent = _spent_at(pairs, last, index, spent)
-        index -= 1
-        while not is_choice(recorder.session, scope, flags_of(scope, spent)):
-            moved = table_module.move(recorder.session)
-            assert moved is not None
-            recorder.see(moved)
-    lines = tuple(tidied(recorder.lines))
-    scenario = Scenario(lines, scope.profile, "", scope.gates)
+            recorder.act(pair.action)
+        flags = flags_of(search.scope, pair.spent)
+        while pair is not last and not is_choice(recorder.session, search.scope, flags):
+            _move(recorder)
+    profile = next((n for n, policy in PROFILES.items() if policy == search.left.policy), "notes")
+    scenario = Scenario(tuple(tidied(recorder.lines)), profile, "", search.scope.gates)
     left, right = first_difference(*told)
-    return Parted(scenario, left, right, states)
+    return Parted(scenario, left, right, search.scope.name, pairs)
 
 
-def _spent_at(pairs: list[_Pair], last: _Pair, back: int, spent: Spent) -> Spent:
-    """What was spent behind the action that lies `back` steps before the last one."""
-    pair = last
-    for _ in range(back):
-        pair = pairs[pair.parent]
-    return pair.spent
+def _move(recorder: Recorder) -> None:
+    moved = table_module.move(recorder.session)
+    assert moved is not None, "a session that is not quiescent moves"
+    recorder.see(moved)
 
 
 def first_difference(
