@@ -19,6 +19,7 @@ from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.drive import run_scenario
 from loopspec.conformance.explain import explain
 from loopspec.conformance.reduce import reduce_scenario
+from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Call, Message, Observation, observation
 
 Work: TypeAlias = Generator[str, Answer, None]
@@ -99,7 +100,7 @@ class ToyLoop:
             self.tell("gate", "provider", self.turn, step)
             reply = (yield "provider").choice
             if reply not in ("error", "cut"):
-                self.tell("record", "assistant/message", self.turn, step)
+                self.tell("record", "assistant/message", self.turn, step, (), False)
             self.tell("record", "step/end", self.turn, step)
             if reply in ("error", "cut"):
                 return "error", "provider failed", step
@@ -117,8 +118,12 @@ class ToySubject:
         """A loop that may be too polite."""
         self.polite = polite
 
-    def open(self, observer: Callable[[Observation], None]) -> None:
-        """A fresh loop. Records and events go to a first and a last listener, gates to nobody."""
+    def open(self, observer: Callable[[Observation], None], held: frozenset[str] = HELD) -> None:
+        """A fresh loop. Records and events go to a first and a last listener, gates to nobody.
+
+        The toy has three gates, and holds them whatever else is `held`.
+        """
+        assert held >= {"assemble", "pre-step", "provider"}
 
         def tell(kind: str, name: str, *values: object) -> None:
             for listener in ("first", "last") if kind in ("record", "event") else ("",):
