@@ -427,6 +427,16 @@ def a_wake_was_latched(session: Session, frame: AfterIdle) -> bool:
     return frame.latched and not session.active and bool(session.pending)
 
 
+def a_latched_wake_meets_maintenance(session: Session, frame: AfterIdle) -> bool:
+    """A wake was latched, and an idle listener has started a maintenance task."""
+    return frame.latched and session.maintenance
+
+
+def latch_again(session: Session, _: AfterIdle) -> Session:
+    """The maintenance task inherits the latched wake."""
+    return session.but(latch=True)
+
+
 def drive_again(session: Session, _: AfterIdle) -> Session:
     """Start a driver."""
     return session.go(Start())
@@ -480,6 +490,13 @@ CLOSINGS: Final = (
         "after idle", "with something due", "WL-01 WL-02 WL-03 DR-11", something_is_due, drive_again
     ),
     row("after idle", "with a latched wake", "WL-01 WL-02 WL-06", a_wake_was_latched, drive_again),
+    row(
+        "after idle",
+        "with a latched wake, behind maintenance",
+        "WL-12",
+        a_latched_wake_meets_maintenance,
+        latch_again,
+    ),
     row("after idle", "behind a new activity", "WL-11 WL-12", an_activity_runs, nothing),
     row("after idle", "with nothing pending", "DR-12", nothing_is_pending, forget),
     row("after idle", "with parked messages", "DR-09 CN-11", always, nothing),
