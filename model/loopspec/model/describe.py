@@ -106,6 +106,9 @@ def observation_text(seen: Observation) -> str:
             return f"{seen.name} raises {seen.get('raised')}"
         value = seen.get("value")
         return f"{seen.name} returns" + ("" if value is None else f" {value_text(value) or '-'}")
+    if seen.kind == "settled":
+        error = seen.get("error")
+        return f"{seen.name} settles" + ("" if error is None else f" with: {error}")
     batch = seen.get("messages")
     # What a subject says need not be well formed; then its values are shown as they came.
     if seen.name == "agent/inbox/spliced" and isinstance(seen.get("inserted"), tuple):
@@ -120,7 +123,7 @@ def observation_text(seen: Observation) -> str:
         told = " ".join(f"{value_text(value)}" for _, value in seen.data if value is not None)
     who = f" ({seen.listener})" if seen.listener not in ("", "first") else ""
     prefix = "gate " if seen.kind == "gate" else ""
-    return f"{prefix}{seen.name} {told}{who}"
+    return f"{prefix}{seen.name} {told}".rstrip() + who
 
 
 def entry_text(entry: Entry) -> str:
