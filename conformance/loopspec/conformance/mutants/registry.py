@@ -29,7 +29,7 @@ from importlib.abc import InspectLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.resources import files
 from types import CodeType, ModuleType
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -38,10 +38,14 @@ __all__ = [
     "PROPERTIES",
     "Mutant",
     "MutantError",
+    "TableMutant",
     "apply_edit",
     "find_mutant",
+    "find_table_mutant",
     "late_imports",
     "load_mutants",
+    "load_table_mutants",
+    "mutated_beside",
     "mutated_impl",
     "mutated_part",
     "source_of",
@@ -60,6 +64,10 @@ PROPERTIES: Final = (
     "WAKE",
     "STATUS",
     "QUIET",
+    "SCOPE",
+    "TERM",
+    "DUP",
+    "PARK",
     "TRACE",
 )
 """Codes that a mutant may be filed under: a property that reports it by itself, or TRACE."""
@@ -67,6 +75,9 @@ PROPERTIES: Final = (
 
 class MutantError(Exception):
     """The registry of mutants and the source do not fit together. It is our own bug."""
+
+
+M = TypeVar("M", bound="Mutant")
 
 
 @attrs.frozen
@@ -97,31 +108,44 @@ class Mutant:
         return "loopspec." + self.file.removesuffix(".py").replace("/", ".")
 
 
+@attrs.frozen
+class TableMutant(Mutant):
+    """A fault of the table, with what finds it.
+
+    `code` is the law that sees it when the default scopes are explored; TRACE when none does.
+    `witness` is the shortest scenario on which it parts from the shipped table, and its header
+    names the profile; empty when there is none, and then `equivalent` says in which scope.
+    `transcripts` counts recorded sessions of the genuine loop that it would refuse.
+    """
+
+    transcripts: int = 0
+    equivalent: str = ""
+
+
 @cache
 def load_mutants() -> tuple[Mutant, ...]:
-    """Every registered mutant, in the order of the file.
+    """Every registered mutant of the implementation, in the order of the file.
 
     Raises `MutantError` for an unknown key, a duplicate id or an edit that is too long.
     """
-    text = (files(__package__) / "mutants.toml").read_text(encoding="utf-8")
-    mutants = tuple(_from_table(table) for table in tomllib.loads(text).get("mutant", []))
-    seen: set[str] = set()
-    for mutant in mutants:
-        if mutant.id in seen:
-            msg = f"Mutant {mutant.id} is registered twice."
-            raise MutantError(msg)
-        seen.add(mutant.id)
-    return mutants
+    return _unique(tuple(_from_table(table) for table in _tables("mutants.toml")))
+
+
+@cache
+def load_table_mutants() -> tuple[TableMutant, ...]:
+    """Every registered mutant of the table, in the order of the file; raises as `load_mutants`."""
+    tables = _tables("table_mutants.toml")
+    return _unique(tuple(_from_table(table, TableMutant) for table in tables))
 
 
 def find_mutant(mutant_id: str) -> Mutant:
     """The mutant of that id; raises `MutantError` that lists what exists."""
-    for mutant in load_mutants():
-        if mutant.id == mutant_id:
-            return mutant
-    known = ", ".join(mutant.id for mutant in load_mutants())
-    msg = f"There is no mutant {mutant_id!r}; known are: {known}."
-    raise MutantError(msg)
+    return _find(mutant_id, load_mutants())
+
+
+def find_table_mutant(mutant_id: str) -> TableMutant:
+    """The mutant of the table of that id; raises `MutantError` that lists what exists."""
+    return _find(mutant_id, load_table_mutants())
 
 
 def mutated_impl(mutant_id: str) -> ModuleType:
@@ -148,6 +172,16 @@ def mutated_part(part: str, *mutants: Mutant) -> ModuleType:
         for name in getattr(copy, "__all__", ()):
             setattr(copy, name, getattr(copy, name))
     return copy
+
+
+def mutated_beside(module: str, *mutants: Mutant) -> ModuleType:
+    """A fresh copy of one module or package that uses the model, bound to a mutated model.
+
+    What it imports of its own part, below itself, is copied with it. Raises as `mutated_part`.
+    """
+    finder = _Finder(_edited_sources("model", mutants))
+    with _set_aside("loopspec.model"), _set_aside(module), _found_first(finder):
+        return importlib.import_module(module)
 
 
 def source_of(mutant: Mutant) -> str:
@@ -198,20 +232,47 @@ def late_imports(part: str) -> tuple[str, ...]:
 # --- Within --------------------------------------------------------------------
 
 
-def _from_table(table: dict[str, object]) -> Mutant:
-    """A row of the file as a value; says in one sentence what is wrong with it."""
-    known = {field.name for field in attrs.fields(Mutant)}
-    missing = known - table.keys()
+def _tables(name: str) -> list[dict[str, object]]:
+    tables: list[dict[str, object]] = tomllib.loads(
+        (files(__package__) / name).read_text(encoding="utf-8")
+    ).get("mutant", [])
+    return tables
+
+
+def _unique(mutants: tuple[M, ...]) -> tuple[M, ...]:
+    seen: set[str] = set()
+    for mutant in mutants:
+        if mutant.id in seen:
+            msg = f"Mutant {mutant.id} is registered twice."
+            raise MutantError(msg)
+        seen.add(mutant.id)
+    return mutants
+
+
+def _find(mutant_id: str, mutants: tuple[M, ...]) -> M:
+    for mutant in mutants:
+        if mutant.id == mutant_id:
+            return mutant
+    known = ", ".join(mutant.id for mutant in mutants)
+    msg = f"There is no mutant {mutant_id!r}; known are: {known}."
+    raise MutantError(msg)
+
+
+def _from_table(table: dict[str, object], kind: type[M] = Mutant) -> M:  # type: ignore[assignment]
+    """A row of a file as a value; says in one sentence what is wrong with it."""
+    known = {field.name for field in attrs.fields(kind)}
+    needed = {field.name for field in attrs.fields(kind) if field.default is attrs.NOTHING}
+    missing = needed - table.keys()
     if missing or table.keys() - known:
         wrong = ", ".join(sorted(missing | (table.keys() - known)))
         msg = f"Mutant {table.get('id', '?')}: missing or unknown keys: {wrong}."
         raise MutantError(msg)
     rules = table["rules"]
     assert isinstance(rules, list)
-    texts = {key: str(value) for key, value in table.items() if key != "rules"}
-    texts["anchor"] = texts["anchor"].rstrip("\n")
-    texts["replacement"] = texts["replacement"].rstrip("\n")
-    mutant = Mutant(rules=tuple(str(rule) for rule in rules), **texts)
+    values: dict[str, Any] = {key: value for key, value in table.items() if key != "rules"}
+    values["anchor"] = str(values["anchor"]).rstrip("\n")
+    values["replacement"] = str(values["replacement"]).rstrip("\n")
+    mutant = kind(rules=tuple(str(rule) for rule in rules), **values)
     longest = max(len(mutant.anchor.splitlines()), len(mutant.replacement.splitlines()))
     if longest > LINES_MAX or mutant.anchor == mutant.replacement or not mutant.anchor.strip():
         msg = f"Mutant {mutant.id} must be one edit of 1 to {LINES_MAX} lines; it has {longest}."
