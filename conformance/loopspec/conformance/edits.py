@@ -3,20 +3,22 @@
 Theory. A checker is worth what it refuses. Every entry of every report is dropped, doubled, swapped
 with its neighbour and changed in each field; so are lists, status, gates, results and errors. A
 transcript with one such edit must be refused, or be legal for a reason that is listed by kind.
+*Related* kinds are edits of entries that a relation has to notice rather than the table.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from loopspec.conformance.transcripts import Disagreement, Transcript
+from loopspec.model.policy import Policy
 
-__all__ = ["Edit", "EditResult", "edits_of", "try_edits"]
+__all__ = ["Edit", "EditResult", "Missed", "edits_of", "try_edits"]
 
 RELATED: Final = frozenset({"assistant/chunk", "request/header", "request/context"})
 
@@ -30,19 +32,31 @@ class Edit:
     report: Mapping[str, Any]
 
     @property
-    def related(self) -> bool:
-        """Whether a relation has to notice it rather than the table."""
-        return self.what in RELATED
+    def label(self) -> str:
+        """The kind under which it is counted."""
+        return f"related {self.kind}" if self.what in RELATED else self.kind
+
+
+@attrs.frozen
+class Missed:
+    """An edit that was accepted although it says something else than the original."""
+
+    transcript: int
+    command: int
+    edit: Edit
 
 
 @attrs.define
 class EditResult:
-    """How many edits were tried and refused, by kind, and those that were accepted."""
+    """How many edits were tried and refused, by kind, and those that were accepted.
+
+    `legal` counts accepted ones by kind and reason.
+    """
 
     tried: dict[str, int] = attrs.field(factory=dict)
     refused: dict[str, int] = attrs.field(factory=dict)
     legal: dict[str, int] = attrs.field(factory=dict)
-    missed: list[tuple[int, int, Edit]] = attrs.field(factory=list)
+    missed: list[Missed] = attrs.field(factory=list)
 
     def add(self, other: EditResult) -> None:
         """Count another result too."""
@@ -91,22 +105,7 @@ def name_of(entry: Sequence[Any]) -> str:
 
 def edits_of(report: Mapping[str, Any]) -> Iterator[Edit]:
     """Every single edit of a report."""
-    trace = list(report["tr"])
-
-    def with_trace(kind: str, what: str, entries: list[Any]) -> Edit:
-        return Edit(kind, what, {**report, "tr": entries})
-
-    for index, entry in enumerate(trace):
-        what = name_of(entry)
-        yield with_trace("drop", what, trace[:index] + trace[index + 1 :])
-        yield with_trace("duplicate", what, [*trace[: index + 1], *trace[index:]])
-        if index + 1 < len(trace) and trace[index + 1] != entry:
-            swapped = [*trace[:index], trace[index + 1], entry, *trace[index + 2 :]]
-            yield with_trace("swap", what, swapped)
-        for other in variants(entry[1:]):
-            yield with_trace(
-                "change", what, [*trace[:index], [entry[0], *other], *trace[index + 1 :]]
-            )
+    yield from trace_edits(report)
     for key in ("nt", "ns"):
         names = report[key]
         for index in range(len(names)):
@@ -124,6 +123,24 @@ def edits_of(report: Mapping[str, Any]) -> Iterator[Edit]:
         flipped = [gate[0], gate[1], not gate[2]]
         yield Edit("aborted", "g", {**report, "g": [*gates[:index], flipped, *gates[index + 1 :]]})
     yield from result_edits(report)
+
+
+def trace_edits(report: Mapping[str, Any]) -> Iterator[Edit]:
+    """Edits of the entries of a report, and of their order."""
+    trace = list(report["tr"])
+
+    def edited(kind: str, what: str, entries: list[Any]) -> Edit:
+        return Edit(kind, what, {**report, "tr": entries})
+
+    for index, entry in enumerate(trace):
+        before, behind = trace[:index], trace[index + 1 :]
+        what = name_of(entry)
+        yield edited("drop", what, before + behind)
+        yield edited("duplicate", what, [*before, entry, entry, *behind])
+        if behind and behind[0] != entry:
+            yield edited("swap", what, [*before, behind[0], entry, *behind[1:]])
+        for other in variants(entry[1:]):
+            yield edited("change", what, [*before, [entry[0], *other], *behind])
 
 
 def result_edits(report: Mapping[str, Any]) -> Iterator[Edit]:
@@ -145,15 +162,25 @@ def result_edits(report: Mapping[str, Any]) -> Iterator[Edit]:
 
 def legal_reason(edit: Edit, original: Mapping[str, Any]) -> str | None:
     """Why an edit that was accepted says the same as the original; None when it does not."""
-    if edit.kind == "swap" and json.dumps(edit.report) == json.dumps(original):
-        return "the neighbours are equal"
+    if json.dumps(edit.report) == json.dumps(original):
+        return "says the same"
     return None
 
 
-def try_edits(transcript: Mapping[str, Any], profile: str = "dsh-0.1") -> EditResult:
-    """Try every single edit of a transcript, up to the first command after its disposal.
+def every(_: Edit) -> bool:
+    """Try each edit."""
+    return True
 
-    Each edit is checked from the state before its command to the end of the transcript.
+
+def try_edits(
+    transcript: Mapping[str, Any],
+    profile: str | Policy = "dsh-0.1",
+    chosen: Callable[[Edit], bool] = every,
+) -> EditResult:
+    """Try the chosen single edits of a transcript, up to the first command after its disposal.
+
+    Each edit is checked from the state before its command to the end of the transcript. Raises
+    Disagreement when the transcript itself is not accepted.
     """
     result = EditResult()
     check = Transcript(transcript, profile)
@@ -161,8 +188,8 @@ def try_edits(transcript: Mapping[str, Any], profile: str = "dsh-0.1") -> EditRe
     for index, (op, report) in enumerate(zip(ops, reports, strict=True)):
         if check.disposed:
             break
-        for edit in edits_of(report):
-            kind = f"related {edit.kind}" if edit.related else edit.kind
+        for edit in filter(chosen, edits_of(report)):
+            kind = edit.label
             result.tried[kind] = result.tried.get(kind, 0) + 1
             if refuses(check.copy(), op, edit.report, ops[index + 1 :], reports[index + 1 :]):
                 result.refused[kind] = result.refused.get(kind, 0) + 1
@@ -171,7 +198,7 @@ def try_edits(transcript: Mapping[str, Any], profile: str = "dsh-0.1") -> EditRe
             if reason is not None:
                 result.legal[f"{kind}: {reason}"] = result.legal.get(f"{kind}: {reason}", 0) + 1
             else:
-                result.missed.append((int(transcript.get("n", 0)), index, edit))
+                result.missed.append(Missed(check.number, index, edit))
         check.command(op, copy.deepcopy(report))
     return result
 

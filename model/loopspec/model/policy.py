@@ -87,9 +87,10 @@ DEVIATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "cancel_hits": ("A11",),
         "truncation": ("A3", "LB-01"),
         "disposal": ("A1", "A2", "LB-05", "LB-06"),
+        "passes": ("LN-10",),
     }
 )
-"""The registered deviations that each field answers."""
+"""The registered deviations that each field answers; a rule's id where the rule leaves it open."""
 
 PROFILES: Final[Mapping[str, Policy]] = MappingProxyType(
     {

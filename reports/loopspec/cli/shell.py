@@ -15,6 +15,8 @@ VERBS: Final = {
     "explore": "visit every session of the specification, within bounds",
     "check": "judge a subject against the specification",
     "replay": "run one scenario on model and subject, side by side",
+    "transcripts": "check recorded sessions of the genuine loop against the specification",
+    "differ": "find the shortest scenario on which two profiles, policies or tables part",
     "report": "render a run folder as a page, JUnit XML or JSON",
 }
 """Each verb with its line in `loopspec --help`; its module is `loopspec.cli.<verb>`."""
