@@ -35,6 +35,16 @@ NARROW_SCOPES: Final = (
         failures=2,
         rewrite=True,
     ),
+    Scope(
+        "outcomes",
+        "steering, outcomes of steps and replies that are owed",
+        2,
+        0,
+        0,
+        ("followup", "steer"),
+        answers=(*PLAIN, "owes", "max-tokens"),
+        owes=1,
+    ),
     Scope("causes", "stops with different causes", 2, 0, 2, causes=("user", "parent", "disposed")),
     Scope(
         "between",

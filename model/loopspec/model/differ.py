@@ -1,10 +1,11 @@
 """The product search: the shortest scenario on which two machines part.
 
 Theory. Two machines are run side by side. Each action is made on both, both move to the next point
-of choice, and what they were seen to do and where they stand is compared: observations, lists,
-status, open gates, and whether a call could land. Several scopes are searched in step, pairs with
-fewer scenario lines first, so the first difference has a shortest scenario of all of them.
-*Alike* is said only after whole scopes without a difference, or with the number of pairs compared.
+of choice, and what they were seen to do is compared; where both wait, also where they stand: lists,
+status, open gates. One may be some ticks ahead of the other: that alone is no difference. Several
+scopes are searched in step, pairs with fewer scenario lines first, so the first difference has a
+shortest scenario of all of them. *Alike* is said only after whole scopes without a difference, or
+with the number of pairs compared.
 
 A machine is a table with a policy. The second one may come from another import of this package (a
 mutant of the table), so nothing but plain tuples is compared between them; it may also break its
@@ -117,19 +118,27 @@ class _Pair(NamedTuple):
     used: int
     lines: int
     passing: int
+    ahead: "_Ahead" = ((), ())
+
+
+_Ahead = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""What each machine was seen to do that the other has not done yet; one of them is empty."""
 
 
 def stands(session: Any) -> tuple[object, ...]:  # noqa: ANN401
-    """What can be seen of a session that waits, and whether a call can land in it."""
+    """What can be seen of a session that waits."""
     return (
         tuple([item.message for item in session.next_turn]),
         tuple([item.message for item in session.next_step]),
         session.running,
         session.gates,
         session.cause is not None if session.gates else None,
-        session.listening,
-        session.quiescent,
     )
+
+
+def alike(left: Any, right: Any) -> bool:  # noqa: ANN401
+    """Whether nothing tells two sessions that wait apart."""
+    return stands(left) == stands(right)
 
 
 def settle(machine: Machine, session: Any, scope: Scope, flags: int) -> tuple[Any, list[Any]]:  # noqa: ANN401
@@ -166,6 +175,8 @@ def made(
                 return session, [("refused", after.code)]
             return settle(machine, after, scope, flags)
         moved = machine.table.move(session)
+        if moved is None:
+            return session, []
         after, seen = settle(machine, moved.session, scope, flags)
     except Exception as error:
         return session, [("fails", type(error).__name__, str(error)[:80])]
@@ -200,7 +211,7 @@ class _Search:
         waiting = self.waiting.pop(level, [])
         for number in waiting:  # it grows: a move by itself adds no line
             pair = self.pairs[number]
-            key = (_key(pair.left), _key(pair.right), pair.spent)
+            key = (_key(pair.left), _key(pair.right), pair.spent, pair.ahead)
             if key in self.seen:
                 continue
             if len(self.seen) >= states_max or stop():
@@ -230,11 +241,18 @@ class _Search:
             left, told_left = self.run(0, pair.left, keys[0], action, flags)
             right, told_right = self.run(1, pair.right, keys[1], action, flags)
             used = pair.used + (action is not None and _names(action, new))
-            grown = _Pair(left, right, spent, number, action, used, lines, passing)
-            if told_left == told_right and stands(left) == stands(right):
+            ahead = apart((*pair.ahead[0], *told_left), (*pair.ahead[1], *told_right))
+            grown = _Pair(left, right, spent, number, action, used, lines, passing, ahead)
+            if left.quiescent and right.quiescent:
+                same = not any(ahead) and alike(left, right)
+            elif any(ahead) or not (left.listening and right.listening):
+                same = not all(ahead)
+            else:
+                same = alike(left, right)
+            if same:
                 yield grown, None
             else:
-                yield grown, (_shown(told_left, left), _shown(told_right, right))
+                yield grown, (_shown(ahead[0], left), _shown(ahead[1], right))
 
     def run(
         self,
@@ -253,9 +271,14 @@ class _Search:
         return known[place]
 
     def offers(self, pair: _Pair, new: Message) -> Iterator[tuple[Call | Answer | None, Spent]]:
-        """What the scope allows in the left session, and the next move."""
-        yield from choices(pair.left, self.scope, pair.spent, new)
-        if not pair.left.quiescent:
+        """What the scope allows in the left session, and the next move of whoever is not at rest.
+
+        While the left machine has done more than the right one, nothing but moves: a call would
+        land at another place of the scenario.
+        """
+        if not pair.ahead[0] and pair.left.listening == pair.right.listening:
+            yield from choices(pair.left, self.scope, pair.spent, new)
+        if not (pair.left.quiescent and pair.right.quiescent):
             yield None, pair.spent
 
 
@@ -317,7 +340,15 @@ def differ(
     return _parted(best, pairs)
 
 
-def _shown(seen: list[Any], session: Any) -> tuple[str, ...]:  # noqa: ANN401
+def apart(left: tuple[Any, ...], right: tuple[Any, ...]) -> _Ahead:
+    """Both without what they begin with alike."""
+    same = 0
+    while same < min(len(left), len(right)) and left[same] == right[same]:
+        same += 1
+    return left[same:], right[same:]
+
+
+def _shown(seen: tuple[Any, ...], session: Any) -> tuple[str, ...]:  # noqa: ANN401
     """What one machine did, line by line, and where it stands."""
     lines = [
         observation_text(foreign(each, words_module)) if hasattr(each, "data") else ": ".join(each)
@@ -344,22 +375,10 @@ def _parted(search: _Search, pairs: int) -> Parted:
             _move(recorder)
     profile = next((n for n, policy in PROFILES.items() if policy == search.left.policy), "notes")
     scenario = Scenario(tuple(tidied(recorder.lines)), profile, "", search.scope.gates)
-    left, right = first_difference(*told)
-    return Parted(scenario, left, right, search.scope.name, pairs)
+    return Parted(scenario, *told, search.scope.name, pairs)
 
 
 def _move(recorder: Recorder) -> None:
     moved = table_module.move(recorder.session)
-    assert moved is not None, "a session that is not quiescent moves"
-    recorder.see(moved)
-
-
-def first_difference(
-    left: tuple[str, ...], right: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Both from one line before the first difference on."""
-    index = 0
-    while index < min(len(left), len(right)) and left[index] == right[index]:
-        index += 1
-    begin = max(0, index - 1)
-    return left[begin:], right[begin:]
+    if moved is not None:
+        recorder.see(moved)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -138,7 +138,8 @@ def policy_of(side: str) -> "Policy":
     for value in CHOICES[field]:
         given = frozenset(text.split("+")) if isinstance(value, frozenset) else text
         if given == value:
-            return attrs.evolve(NOTES, **{field: value})
+            changes: dict[str, Any] = {field: value}
+            return attrs.evolve(NOTES, **changes)
     known = ", ".join(value_text(value) for value in CHOICES[field])
     raise CouldNotRun(f"{field} is one of {known}, not {text!r}")
 
