@@ -1,7 +1,7 @@
 """The properties: each holds on a trace of the model and is broken by one that is damaged by hand.
 
-A damaged trace breaks exactly one property, and the text of its breach is asserted. The traces are
-the model's own, changed at one place; what only the last listener is told stays as it is, since
+A damaged trace breaks one property, and the text of its breach is asserted; where another property
+sees the fault too, the test asks for the one that it is about. The traces are the model's own, changed at one place; what only the last listener is told stays as it is, since
 properties read what the first one is told.
 """
 
@@ -11,12 +11,12 @@ import pytest
 
 from loopspec.conformance.rules import load_rules
 from loopspec.model.describe import entry_text
+from loopspec.model.documents import WITNESSES
 from loopspec.model.explore import Explored, explore
 from loopspec.model.playback import play
 from loopspec.model.properties import PROPERTIES, START, Breach, Property, watch
 from loopspec.model.properties.monitor import declare
 from loopspec.model.scenario import Scenario, parse_scenario
-from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.witness import witness
 from loopspec.model.words import FIRST, LAST, Entry, Observation, Rest, observation, text_message
 
@@ -43,6 +43,11 @@ def breaches(entries: Sequence[Entry]) -> list[Breach]:
         ghosts, new = watch(ghosts, entry)
         found.extend(new)
     return found
+
+
+def of(code: str, entries: Sequence[Entry]) -> list[Breach]:
+    """What one property reports on a trace."""
+    return [breach for breach in breaches(entries) if breach.code == code]
 
 
 def met(code: str, entries: Sequence[Entry]) -> bool:
@@ -124,7 +129,11 @@ def test_bal__a_step_closes_twice__breach() -> None:
 def test_bal__a_turn_number_is_skipped__breach() -> None:
     """Turns are numbered one after the other."""
     whole = trace("followup A")
-    entries = damaged(whole, "turn/start 1", record("turn/start", 2))
+    entries = damaged(
+        damaged(whole, "turn/start 1", record("turn/start", 2)),
+        "agent/inbox/claimed A 1",
+        event("agent/inbox/claimed", A, 2),
+    )
 
     assert [Breach("BAL", ("turn 0 is closed.",), "turn/start 2 came")] == breaches(entries)
 
@@ -206,7 +215,7 @@ def test_rej__the_rejected_turn_stays_open__breach() -> None:
     """At rest a rejected turn is closed."""
     whole = trace(*REJECT)
     index = place(whole, "turn/end 1 blocked")
-    entries = (*whole[:index], Rest((), (), "running", ()))
+    entries = (*whole[:index], Rest((), (), "running", (("pre-step", False),)))
 
     assert [
         Breach(
@@ -391,7 +400,7 @@ def test_wake__in_the_exit_gap_nobody_drives__breach() -> None:
             ("B asked to wake when no driver would look again.",),
             "the session is idle and no driver was started for it",
         )
-    ] == breaches(entries)
+    ] == of("WAKE", entries)
 
 
 def test_wake__on_an_idle_session_nobody_drives__breach() -> None:
@@ -430,9 +439,9 @@ def test_quiet__an_injection_starts_a_driver__breach() -> None:
         Rest((), (), "running", (("assemble", False),)),
     )
 
-    assert [
-        Breach("QUIET", ("every wake so far has had its driver.",), "a driver started")
-    ] == breaches(entries)
+    assert [Breach("QUIET", ("every wake so far has had its driver.",), "a driver started")] == of(
+        "QUIET", entries
+    )
 
 
 def test_quiet__a_canceled_turn_asks_for_a_decision__breach() -> None:
@@ -477,13 +486,286 @@ def test_status__idle_is_published_inside_a_turn__breach() -> None:
     ] == breaches(entries)
 
 
+def test_status__a_waiter_is_forgotten__breach() -> None:
+    """Nothing runs any more, and nobody was told."""
+    entries = damaged(trace("followup A", "when-idle", "assemble: failed"), "when-idle settles")
+
+    assert [
+        Breach("STATUS", ("when-idle waits for idle.",), "nothing runs, and it waits on")
+    ] == breaches(entries)
+
+
+# --- CAUSE, OWN and ORDER, what tools and the output limit add ------------------------------------
+
+
+def test_cause__the_output_limit_is_forgotten__breach() -> None:
+    """A later step does not make the turn whole (OF-02)."""
+    whole = trace("followup A", "pre-step: enter", "provider: max-tokens")
+    entries = damaged(
+        whole, "turn/end 1 max-tokens", record("turn/end", 1, "completed", None, None)
+    )
+    what = "nobody canceled, and the last answer was done, behind one that was cut by the output"
+
+    assert [Breach("CAUSE", (f"{what} limit.",), "the turn ended as completed")] == breaches(
+        entries
+    )
+
+
+def test_cause__a_report_names_another_step__breach() -> None:
+    """A failure before the first step names none (ER-11)."""
+    whole = trace("followup A", "assemble: failed")
+    entries = damaged(
+        whole,
+        "agent/error 1.0 assembly failed",
+        event("agent/error", 1, 1, "assembly failed"),
+    )
+
+    assert [
+        Breach("CAUSE", ("no step of the turn was entered.",), "the report names step 1")
+    ] == breaches(entries)
+
+
+def test_cause__a_canceled_reply_reads_as_complete__breach() -> None:
+    """What was streamed before the abort is recorded as interrupted (ST-12)."""
+    whole = trace(
+        "followup A", "pre-step: enter", "provider: partial", "cancel user keep", "provider: done"
+    )
+    entries = damaged(
+        whole,
+        "assistant/message 1.1 interrupted",
+        record("assistant/message", 1, 1, (), False),
+    )
+
+    assert [
+        Breach(
+            "CAUSE",
+            ("the first cancel of this turn came from user.",),
+            "the reply was recorded as complete",
+        )
+    ] == breaches(entries)
+
+
+def test_own__somebody_takes_what_waits__breach() -> None:
+    """No call is under way that would take it."""
+    whole = trace("followup A", "append next-turn B", "assemble: failed")
+    index = place(whole, "turn/end 1 error assembly failed")
+    taken = record("agent/inbox/spliced", "next-turn", 0, 1, (), "canceled")
+    gone = event("agent/inbox/discarded", B)
+    entries = (*whole[:index], taken, gone, *whole[index:-1])
+    because = ("the records so far fold to next-turn B, next-step -.", "no call is under way.")
+
+    assert Breach("OWN", because, "B was taken out of next-turn though nobody asked") in breaches(
+        entries
+    )
+
+
+PARALLEL = ("followup A", "pre-step: enter", "provider: parallel x y")
+
+
+def test_order__results_in_the_order_of_the_reply__holds() -> None:
+    """Y finishes first and is committed second; its context follows it."""
+    holds("DUP", *PARALLEL, "tool y: result B", "tool x: result", "pre-step: enter")
+
+
+def test_order__results_in_the_order_of_their_ends__breach() -> None:
+    """The record of x stands before that of y (TC-01)."""
+    whole = trace(*PARALLEL, "tool y: result", "tool x: result")
+    x, y = place(whole, "tool/result 1.1 x ok"), place(whole, "tool/result 1.1 y ok")
+    entries = list(whole)
+    entries[x], entries[y] = whole[y], whole[x]
+
+    assert [
+        Breach("ORDER", ("results are due for x, y, in this order.",), "the result of y came first")
+    ] == breaches(entries)
+
+
+def test_order__a_context_is_left_out__breach() -> None:
+    """It joins next-step behind the record of its result, before the step ends (TC-02)."""
+    whole = trace("followup A", "pre-step: enter", "provider: tools x", "tool x: result B")
+    first, last = place(whole, "tool/result 1.1 x ok") + 1, place(whole, "step/end 1.1") + 1
+
+    assert [
+        Breach(
+            "ORDER",
+            ("the result handed over B.",),
+            "step/end came and it was not in next-step yet",
+        )
+    ] == breaches((*whole[:first], whole[last - 1]))
+
+
+# --- SCOPE --------------------------------------------------------------------------------------
+
+
+def test_scope__a_cancel_takes_what_was_pending__holds() -> None:
+    """What its own listeners deliver meanwhile stays."""
+    holds(
+        "SCOPE",
+        *("inject A", "in agent/inbox/discarded#1 last: append next-turn B"),
+        "cancel user drop",
+    )
+
+
+def test_scope__late_steering_stays_in_next_step__breach() -> None:
+    """Under an aborted signal it becomes a prompt of its own (RT-09)."""
+    whole = trace("followup A", "cancel user keep", "steer B")
+    insertion = record("agent/inbox/spliced", "next-step", 0, 0, (B,), None)
+    entries = damaged(whole, "agent/inbox/spliced next-turn@0 +B", insertion)
+    why = "steer was made under an aborted signal, so it goes to next-turn."
+
+    assert Breach("SCOPE", (why,), "B went to next-step") in breaches(entries)
+
+
+def test_scope__a_claim_names_the_turn_before__breach() -> None:
+    """A message belongs to the turn that is open (CL-06)."""
+    whole = trace("followup A")
+    entries = damaged(whole, "agent/inbox/claimed A 1", event("agent/inbox/claimed", A, 0))
+
+    assert [Breach("SCOPE", ("turn 1 is open.",), "claimed names turn 0")] == breaches(entries)
+
+
+def test_scope__a_clear_leaves_something__breach() -> None:
+    """What was pending when it began is gone when it returns (IN-14)."""
+    whole = trace("inject A", "clear")
+    first = place(whole, "agent/inbox/spliced next-step@0 -1 canceled")
+    entries = (*whole[:first], *whole[first + 2 : -1])
+
+    assert [
+        Breach("SCOPE", ("A was pending when clear began.",), "it returned and had not removed it")
+    ] == breaches(entries)
+
+
+# --- TERM ---------------------------------------------------------------------------------------
+
+
+def test_term__a_reply_is_owed__holds() -> None:
+    """The turn takes another step, and ends when nothing is left."""
+    holds("TERM", "followup A", "pre-step: enter", "provider: owes", "pre-step: enter nothing")
+
+
+def test_term__a_turn_ends_with_steering_pending__breach() -> None:
+    """Steering during a step is claimed at the next boundary of the turn (RT-05)."""
+    whole = trace("followup A", "pre-step: enter", "steer B", "provider: done")
+    index = place(whole, "step/end 1.1") + 1
+    end = record("turn/end", 1, "completed", None, None)
+
+    assert [
+        Breach("TERM", ("B is pending in next-step.",), "the turn ended as completed")
+    ] == breaches((*whole[:index], end))
+
+
+def test_term__a_step_that_nobody_asked_for__breach() -> None:
+    """No reply is owed, and nothing waits for the turn (PS-21)."""
+    whole = trace(*ONE_TURN)
+    index = place(whole, "step/end 1.1") + 1
+    because = ("no reply is owed and nothing was pending in next-step.",)
+
+    assert [Breach("TERM", because, "step 2 was proposed")] == breaches(
+        (*whole[:index], observation("gate", "assemble", 1, 2))
+    )
+
+
+def test_term__a_driver_goes_on_behind_a_reject__breach() -> None:
+    """It stops, and what waits is parked (DR-09)."""
+    whole = trace("followup A", "followup B", "pre-step: reject")
+    index = place(whole, "turn/end 1 blocked") + 1
+
+    assert [
+        Breach("TERM", ("the turn before ended as blocked.",), "another one opened")
+    ] == breaches((*whole[:index], record("turn/start", 2)))
+
+
+def test_term__a_driver_stops_with_prompts_left__breach() -> None:
+    """Behind an ordinary end it goes on while anything is pending (DR-08)."""
+    whole = trace("followup A", "followup B", "pre-step: enter", "provider: done")
+    index = place(whole, "turn/end 1 completed") + 1
+    because = ("the turn ended as completed with next-turn B, next-step - pending.",)
+
+    assert [Breach("TERM", because, "the driver went idle")] == breaches(
+        (*whole[:index], event("agent/status", "idle"))
+    )
+
+
+def test_term__nothing_is_open_and_nothing_happens__breach() -> None:
+    """A running session waits for somebody."""
+    whole = trace("followup A")
+    rest = whole[-1]
+    assert isinstance(rest, Rest)
+
+    assert [
+        Breach("TERM", ("the session is running and no gate is open.",), "nothing more happens")
+    ] == breaches((*whole[:-1], rest._replace(gates=())))
+
+
+# --- DUP ----------------------------------------------------------------------------------------
+
+
+def test_dup__an_empty_splice_is_recorded__breach() -> None:
+    """What changes nothing leaves no record (SP-04)."""
+    whole = trace("splice next-turn 0 0")
+    index = place(whole, "splice returns -")
+    empty = record("agent/inbox/spliced", "next-turn", 0, 0, (), None)
+
+    assert [Breach("DUP", ("nothing changed.",), "a splice was recorded")] == breaches(
+        (*whole[:index], empty, *whole[index:])
+    )
+
+
+def test_dup__a_reply_is_recorded_twice__breach() -> None:
+    """The provider has answered once."""
+    whole = trace(*ONE_TURN)
+    reply = whole[place(whole, "assistant/message 1.1")]
+    entries = damaged(whole, "assistant/message 1.1", reply, reply)
+
+    assert [
+        Breach("DUP", ("the provider has not answered again.",), "a reply was recorded")
+    ] == breaches(entries)
+
+
+def test_dup__a_call_without_a_result__breach() -> None:
+    """Each call of a reply gets one result, whatever happens (TC-04)."""
+    whole = trace("followup A", "pre-step: enter", "provider: tools x", "tool x: result")
+    entries = damaged(whole, "tool/result 1.1 x ok")
+
+    assert [Breach("DUP", ("the reply asks for x.",), "no result came of it")] == breaches(entries)
+
+
+# --- PARK ---------------------------------------------------------------------------------------
+
+
+def test_park__a_preserved_queue_advances__holds() -> None:
+    """The aborted turn has renewed its wake."""
+    holds("PARK", *KEEP_CANCEL)
+
+
+def test_park__a_preserved_queue_waits__breach() -> None:
+    """No reason holds it."""
+    whole = trace(*KEEP_CANCEL)
+    index = place(whole, "agent/status idle") + 1
+    rest = Rest((B,), (), "idle", ())
+    because = ("B asked to wake, and the last turn ended as aborted.",)
+
+    assert [Breach("PARK", because, "the session is idle, and no reason holds it")] == breaches(
+        (*whole[:index], rest)
+    )
+
+
+def test_park__a_driver_for_quiet_work__breach() -> None:
+    """Context does not run by itself, not even behind an aborted turn (RT-11)."""
+    whole = trace("followup A", "inject B", "cancel user keep", "assemble: assembled")
+    running = event("agent/status", "running")
+
+    assert [Breach("PARK", ("nobody among B asked to wake.",), "a driver started")] == breaches(
+        (*whole[:-1], running)
+    )
+
+
 # --- All of them --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def explored() -> Explored:
-    """The beginning of the first default scope."""
-    return explore(DEFAULT_SCOPES[0], states_max=2500)
+    """The scope in which the page of properties finds its witnesses."""
+    return explore(WITNESSES)
 
 
 SHORTEST = {
@@ -496,11 +778,15 @@ SHORTEST = {
     "WAKE": ("followup A", "cancel user keep", "followup B"),
     "QUIET": ("followup A", "cancel user keep", "assemble: assembled"),
     "STATUS": ("followup A", "assemble: failed"),
+    "SCOPE": ("inject A", "cancel user drop"),
+    "TERM": ("followup A", "pre-step: enter", "provider: owes", "pre-step: enter"),
+    "DUP": ("followup A", "pre-step: enter", "provider: tools x"),
+    "PARK": KEEP_CANCEL,
 }
 
 
 @pytest.mark.parametrize("each", PROPERTIES, ids=lambda each: each.code)
-def test_each_premise_is_reached_in_a_default_scope(each: Property, explored: Explored) -> None:
+def test_each_premise_is_reached_by_a_shortest_witness(each: Property, explored: Explored) -> None:
     """The shortest witness of the *sometimes* reaches it when it is played."""
     scenario = witness(explored, *explored.met[each.code])
     shown = tuple(str(line) for line in scenario.lines)
@@ -540,7 +826,9 @@ def test_a_monitor_reads_all_that_it_looks_at(code: str) -> None:
         *("inject X", "followup A", "in agent/inbox/inserted#2 first: followup B"),
         *("pre-step: enter", "steer S", "replace S T", "provider: owes", "pre-step: enter"),
         *("provider: error", "followup C", "cancel user keep", "assemble: assembled"),
-        *("pre-step: reject", "clear"),
+        *("pre-step: reject", "clear", "maintenance", "when-idle", "maintenance: done"),
+        *("followup D", "pre-step: enter", "provider: tools x", "tool x: result K"),
+        *("pre-step: enter", "provider: max-tokens", "dispose"),
     ):
         if isinstance(entry, Rest):
             continue

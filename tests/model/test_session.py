@@ -8,9 +8,9 @@ import pytest
 from loopspec.model.policy import PROFILES
 from loopspec.model.session import (
     DUE,
+    HELD,
     QUIET,
     WAKING,
-    HELD,
     EndCall,
     Ending,
     Item,

@@ -43,8 +43,9 @@ def found() -> list[ScopeFound]:
 
 
 def test_the_counts_are_the_pinned_ones(found: list[ScopeFound]) -> None:
-    """States, transitions, depth and rest states of each scope."""
+    """States, transitions, depth and rest states of each scope; enough of them in all."""
     assert dict(PINNED) == {scope.name: scope.counts for scope in found}
+    assert sum(counts.states for counts in PINNED.values()) >= 250_000
 
 
 def test_no_row_is_dead(found: list[ScopeFound]) -> None:
@@ -286,6 +287,42 @@ PROOFS: Final = (
         cancels=2,
         answers=("assembled", "enter", "done"),
         profile="notes-park",
+    ),
+    Scope(
+        "tools",
+        "a delivery and a stop, two tools in either way, with a context",
+        sends=1,
+        tools=(("x", "y"),),
+        contexts=True,
+        owes=1,
+        failures=0,
+        answers=("assembled", "enter", "done", "tools", "parallel", "result", "concludes"),
+    ),
+    Scope(
+        "hooks",
+        "a delivery and a stop, every hook held, an answer in part and a failure",
+        sends=1,
+        gates=("request", "request-error", "turn-stopping"),
+        streams=1,
+    ),
+    Scope(
+        "lifecycle",
+        "two deliveries, a stop, two of maintenance, waiting and disposal, between ticks too",
+        sends=2,
+        lives=2,
+        between=True,
+        calls=("followup", "inject", "cancel", "maintenance", "when-idle", "dispose"),
+        answers=("assembled", "enter", "done"),
+    ),
+    Scope(
+        "genuine",
+        "one call inside a listener, profile dsh-0.1",
+        sends=2,
+        lives=1,
+        inside=1,
+        calls=("followup", "cancel", "dispose"),
+        answers=("assembled", "enter", "done"),
+        profile="dsh-0.1",
     ),
 )
 

@@ -20,13 +20,19 @@ class Counts(NamedTuple):
 
 PINNED: Final[Mapping[str, Counts]] = MappingProxyType(
     {
-        "queue": Counts(23_928, 97_813, 20, 1_434),
-        "edits": Counts(15_829, 93_004, 20, 3_363),
-        "decisions": Counts(6_158, 24_130, 18, 668),
-        "cancel": Counts(8_934, 46_091, 21, 327),
-        "listeners": Counts(10_270, 33_782, 94, 288),
-        "nested": Counts(2_188, 7_505, 59, 42),
+        "queue": Counts(122_939, 516_494, 24, 3_834),
+        "edits": Counts(18_866, 108_865, 20, 3_363),
+        "decisions": Counts(7_892, 30_866, 18, 668),
+        "cancel": Counts(11_501, 58_929, 22, 327),
+        "listeners": Counts(11_260, 36_689, 94, 270),
+        "nested": Counts(2_425, 8_163, 59, 39),
         "parked": Counts(309, 810, 9, 46),
+        "tools": Counts(39_078, 138_101, 18, 664),
+        "hooks": Counts(12_517, 44_070, 24, 253),
+        "lifecycle": Counts(53_904, 255_442, 17, 1_311),
+        "ending": Counts(13_895, 48_711, 66, 281),
+        "genuine": Counts(33_219, 138_474, 20, 2_252),
+        "genuine-listeners": Counts(16_823, 48_909, 92, 399),
     }
 )
 """Name of each default scope and its counts."""

@@ -4,6 +4,7 @@ Rules of this file. What an action prints as is its scenario text, so that it ca
 """
 
 import json
+from collections.abc import Iterator
 
 from loopspec.model.session import Item, Session
 from loopspec.model.words import (
@@ -99,6 +100,18 @@ def splice_text(seen: Observation) -> str:
     return " ".join(parts)
 
 
+def details(seen: Observation) -> Iterator[str]:
+    """What an observation says besides its turn and step: `[x,y]`, `x`, `ok`, `interrupted`."""
+    for key, value in seen.data:
+        if key in ("turn", "step") or not value:
+            continue
+        if value is True:
+            yield key
+        else:
+            names = ",".join(map(str, value)) if isinstance(value, tuple) else ""
+            yield f"[{names}]" if names else str(value)
+
+
 def observation_text(seen: Observation) -> str:
     """One observation on one line; the first listener is the one that goes without saying."""
     if seen.kind == "return":
@@ -117,8 +130,7 @@ def observation_text(seen: Observation) -> str:
         names = ",".join(map(value_text, batch)) or "-"
         told = f"{seen.get('turn')}.{seen.get('step')} [{names}]"
     elif seen.get("step") is not None:
-        error = seen.get("error")
-        told = f"{seen.get('turn')}.{seen.get('step')}" + (f" {error}" if error else "")
+        told = " ".join([f"{seen.get('turn')}.{seen.get('step')}", *details(seen)])
     else:
         told = " ".join(f"{value_text(value)}" for _, value in seen.data if value is not None)
     who = f" ({seen.listener})" if seen.listener not in ("", "first") else ""

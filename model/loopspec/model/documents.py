@@ -220,11 +220,32 @@ REPORTS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "QUIET": {"BR-012": "work that was prepared before the cancel starts after it"},
         "STATUS": {"BR-022": "the session reads idle while a turn is about to run"},
+        "SCOPE": {
+            "BR-009": "a cancel of the turn before counts for the next one",
+            "BR-010": "a late cancel kills the turn that came after",
+            "BR-038": "steering that the running turn will not read is mixed into a later one",
+        },
+        "TERM": {
+            "BR-039": "steering during a step without tools is left when the turn ends",
+            "BR-066": "the end of a turn is put off for no reason that can be told",
+        },
+        "DUP": {"BR-102": "a message that was delivered is answered twice"},
+        "PARK": {
+            "BR-001": "prompts behind an interrupted turn wait, and the session stays idle",
+            "BR-014": "work starts again behind a stop that left nothing awake",
+        },
     }
 )
 """By property the public bug reports that it would have caught: id and what goes wrong there."""
 
-WITNESSES: Final = Scope("witnesses", "two deliveries and one stop", sends=2, cancels=1)
+WITNESSES: Final = Scope(
+    "witnesses",
+    "two deliveries, one stop and a tool",
+    sends=2,
+    cancels=1,
+    owes=1,
+    tools=(("x",),),
+)
 """The scope in which the page finds the shortest witness of each premise."""
 
 
@@ -305,6 +326,22 @@ EXAMPLES: Final = (
         "pre-step: raise\nfollowup D\npre-step: enter\nprovider: owes\npre-step: enter\n"
         "provider: max-tokens\nfollowup E\npre-step: enter\nprovider: error\nfollowup F\n"
         "pre-step: enter\nprovider: cut\n",
+    ),
+    (
+        "Tools: run one after the other, or side by side and answered in any order; a tool may "
+        "hand over contexts.",
+        "followup A\npre-step: enter\nprovider: tools x y\ntool x: result B\ntool y: raise\n"
+        "pre-step: enter\nprovider: parallel v w\ntool w: concludes\ntool v: result\n",
+    ),
+    (
+        "Hooks pass at once unless the header holds them; an answer may come in parts.",
+        "gates request request-error turn-stopping\nfollowup A\npre-step: enter\nrequest: go\n"
+        "provider: partial\nprovider: error\nrequest-error: retry\nrequest: go\n"
+        "provider: done\nturn-stopping: nothing\n",
+    ),
+    (
+        "Maintenance, waiting for idle, disposal.",
+        "maintenance\nwhen-idle\nfollowup A\nmaintenance: done\ndispose\nassemble: assembled\n",
     ),
 )
 """What each example shows, and its text; a test parses and plays them."""

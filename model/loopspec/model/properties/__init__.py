@@ -4,8 +4,10 @@ from typing import Final
 
 from loopspec.model.policy import Policy
 from loopspec.model.properties.boundaries import BAL, REJ, STATUS
+from loopspec.model.properties.going import PARK, TERM
 from loopspec.model.properties.monitor import Breach, Property
 from loopspec.model.properties.ownership import LOST, ORDER, OWN
+from loopspec.model.properties.reach import DUP, SCOPE
 from loopspec.model.properties.waking import CAUSE, QUIET, WAKE
 from loopspec.model.words import Entry, Rest
 
@@ -19,6 +21,10 @@ PROPERTIES: Final[tuple[Property, ...]] = (
     WAKE,
     QUIET,
     STATUS,
+    SCOPE,
+    TERM,
+    DUP,
+    PARK,
 )
 """All properties, the three of the design notes first."""
 
@@ -28,9 +34,15 @@ START: Final[Ghosts] = tuple(each.start for each in PROPERTIES)
 
 
 def laws(policy: Policy) -> tuple[Property, ...]:
-    """The properties that hold under a policy: WAKE and QUIET are laws of profile `notes` only."""
+    """The properties that hold under a policy.
+
+    The strict ones are laws of profile `notes`; PARK also wants a preserved queue to advance.
+    """
     strict = policy.wakes == "marks" and policy.disposal == "fact"
-    return tuple(each for each in PROPERTIES if strict or not each.strict)
+    held = tuple(each for each in PROPERTIES if strict or not each.strict)
+    if policy.after_keep_cancel == "advance":
+        return held
+    return tuple(each for each in held if each is not PARK)
 
 
 def watch(

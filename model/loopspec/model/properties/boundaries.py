@@ -15,7 +15,7 @@ from loopspec.model.properties.monitor import (
     told,
 )
 from loopspec.model.session import NO_TURN, Turn
-from loopspec.model.words import Answer, Entry, Message, Rest
+from loopspec.model.words import Answer, Entry, Made, Message, Rest
 
 
 class Open(NamedTuple):
@@ -163,17 +163,35 @@ REJ: Final = declare(
 
 
 class Status(NamedTuple):
-    """The last published status and whether a turn is open."""
+    """The last published status, whether a turn is open, and who waits for an end."""
 
     status: str = "idle"
     turn_open: bool = False
+    waiting: int = 0
+    disposal: str = ""
+    maintenance: int = 0
 
 
 def status_is_true(ghost: Status, entry: Entry) -> tuple[Status, tuple[Breach, ...]]:
-    """STATUS: The status alternates, turns are open only while it runs, and it reads true."""
+    """STATUS: The status alternates, turns open only while it runs, and who waits is told."""
+    if isinstance(entry, Made):
+        if entry.call.name == "when-idle":
+            return ghost._replace(waiting=ghost.waiting + 1), NEVER
+        begins = entry.call.name == "dispose" and not ghost.disposal
+        return ghost._replace(disposal="begun") if begins else ghost, NEVER
     seen = told(entry)
     if seen is None:
         return ghost, NEVER
+    if seen.kind == "return":
+        refused = seen.name == "dispose" and seen.get("raised") is not None
+        return ghost._replace(disposal="unsure") if refused else ghost, NEVER
+    if seen.name == "maintenance":
+        more = 1 if seen.kind == "gate" else -1
+        return ghost._replace(maintenance=ghost.maintenance + more), NEVER
+    if seen.kind == "settled":
+        if seen.name == "when-idle":
+            return ghost._replace(waiting=ghost.waiting - 1), NEVER
+        return ghost._replace(disposal="done"), NEVER
     because = (
         f"the status is {ghost.status} and {'a' if ghost.turn_open else 'no'} turn is open.",
     )
@@ -191,7 +209,11 @@ def status_is_true(ghost: Status, entry: Entry) -> tuple[Status, tuple[Breach, .
 
 
 def status_at_rest(ghost: Status, rest: Rest) -> tuple[Breach, ...]:
-    """At rest the status reads as it was last published."""
+    """At rest the status reads as it was last published, and nobody waits for an idle session."""
+    idle = rest.status == "idle" and not ghost.maintenance
+    if idle and (ghost.waiting or ghost.disposal == "begun"):
+        what = "when-idle" if ghost.waiting else "dispose"
+        return (Breach("STATUS", (f"{what} waits for idle.",), "nothing runs, and it waits on"),)
     if rest.status == ghost.status:
         return NEVER
     because = (f"the last published status is {ghost.status}.",)
@@ -208,8 +230,8 @@ STATUS: Final = declare(
     status_is_true,
     status_at_rest,
     Status(),
-    "DR-01 DR-02 DR-03 DR-12 WL-02",
-    "agent/status turn/start turn/end",
+    "DR-01 DR-02 DR-03 DR-12 WL-02 WI-02 WI-03 WI-05 DI-04",
+    "when-idle dispose return maintenance agent/status turn/start turn/end",
     "the status turns idle",
     a_driver_goes_idle,
 )

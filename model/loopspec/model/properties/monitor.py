@@ -48,14 +48,17 @@ class Property:
     strict: bool
     """Whether it is a law of profile `notes` only."""
     reads: frozenset[str]
-    """What the monitor looks at: names of observations, `return`, `call`, `answer`."""
+    """What the monitor looks at: names of observations, `return`, `call`, `answer`; `dispose` for
+    this call alone."""
 
     def looks_at(self, entry: Entry) -> bool:
         """Whether an entry can change the ghost or show a breach."""
         if isinstance(entry, Observation):
             name = "return" if entry.kind == "return" else entry.name
             return name in self.reads and entry.listener != "last"
-        return ("call" if isinstance(entry, Made) else "answer") in self.reads
+        if isinstance(entry, Made):
+            return "call" in self.reads or entry.call.name in self.reads
+        return "answer" in self.reads
 
 
 def declare(

@@ -77,6 +77,11 @@ def _own_splice(ghost: Owners, seen: Observation) -> tuple[Owners, tuple[Breach,
         who = f"the call under way is {name}" if name else "no call is under way"
         however = f"{ids(unasked)} was inserted into {seen.get('target')} though nobody asked"
         breaches.append(Breach("OWN", (*_folded(ghost), f"{who}."), however))
+    if seen.get("outcome") is not None and not removed:
+        breaches.append(Breach("OWN", ("nothing was removed.",), "the splice says canceled"))
+    if removed and not is_claim(seen) and not ghost.calls.open:
+        however = f"{ids(removed)} was taken out of {seen.get('target')} though nobody asked"
+        breaches.append(Breach("OWN", (*_folded(ghost), "no call is under way."), however))
     after = ghost._replace(lists=lists, calls=ghost.calls.inserted(inserted))
     if not is_claim(seen):
         return after._replace(dropped=ghost.dropped + removed), tuple(breaches)
@@ -202,6 +207,56 @@ LOST: Final = declare(
 )
 
 
+class Tools(NamedTuple):
+    """The calls of a reply: not recorded yet, without a result yet, running, and their contexts.
+
+    `given` has what each running call has handed over, `owed` what joins next-step now.
+    """
+
+    asked: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+    given: tuple[tuple[str, tuple[Message, ...]], ...] = ()
+    owed: tuple[Message, ...] = ()
+
+    def answered(self, answer: Answer) -> "Tools":
+        """The calls behind the answer of one of them; the oldest where it does not say."""
+        call = answer.names[0] if answer.names else (*self.running, "")[0]
+        running = tuple(each for each in self.running if each != call)
+        return self._replace(running=running, given=(*self.given, (call, answer.messages or ())))
+
+    def seen(self, seen: Observation) -> tuple["Tools", tuple[Breach, ...]]:
+        """The calls behind an observation about them; they keep the order of the reply."""
+        call = str(seen.get("call"))
+        if seen.name == "tool":
+            return self._replace(running=(*self.running, call)), NEVER
+        if seen.name == "assistant/message":
+            calls = seen.get("calls")
+            assert isinstance(calls, tuple)
+            asked = tuple(str(each) for each in calls)
+            return Tools(asked, asked), NEVER
+        if seen.name == "tool/call":
+            because = (f"the reply asks for {', '.join(self.asked) or 'nothing more'}.",)
+            breach = Breach("ORDER", because, f"tool/call {call} came first")
+            after = self._replace(asked=tuple(each for each in self.asked if each != call))
+            return after, NEVER if self.asked[:1] in ((call,), ()) else (breach,)
+        breaches = self.missing(seen.name)
+        if self.results[:1] not in ((call,), ()):
+            because = (f"results are due for {', '.join(self.results)}, in this order.",)
+            breaches += (Breach("ORDER", because, f"the result of {call} came first"),)
+        owed = next((messages for name, messages in self.given if name == call), ())
+        results = tuple(each for each in self.results if each != call)
+        given = tuple(each for each in self.given if each[0] != call)
+        return self._replace(results=results, given=given, owed=owed), breaches
+
+    def missing(self, came: str, known: frozenset[str] = frozenset()) -> tuple[Breach, ...]:
+        """A breach when a context is owed whose id is not `known` to be pending already."""
+        if not self.owed or self.owed[0].id in known:
+            return NEVER
+        because = (f"the result handed over {ids(self.owed)}.",)
+        return (Breach("ORDER", because, f"{came} came and it was not in next-step yet"),)
+
+
 class Orders(NamedTuple):
     """What must come next: notifications of open splices, claimed messages, entered messages."""
 
@@ -215,18 +270,26 @@ class Orders(NamedTuple):
     batch: tuple[Message, ...] = ()
     entering: tuple[Message, ...] = ()
     calls: Calls = Calls()
+    tools: Tools = Tools()
 
 
 def order_is_kept(ghost: Orders, entry: Entry) -> tuple[Orders, tuple[Breach, ...]]:
-    """ORDER: A claim takes next-step, then one next-turn head a turn; all is told in order."""
+    """ORDER: A claim takes next-step, then one next-turn head a turn; all comes in its order."""
     calls = ghost.calls.after(entry)
     ghost = ghost if calls is ghost.calls else ghost._replace(calls=calls)
     if isinstance(entry, Answer) and entry.gate == "pre-step":
         chosen = ghost.batch if entry.messages is None else entry.messages
         return ghost._replace(entering=chosen if entry.choice == "enter" else ()), NEVER
+    if isinstance(entry, Answer):
+        return ghost._replace(
+            tools=ghost.tools.answered(entry) if entry.gate == "tool" else ghost.tools
+        ), NEVER
     seen = told(entry)
     if seen is None:
         return ghost, NEVER
+    if seen.name in ("assistant/message", "tool/call", "tool", "tool/result"):
+        tools, breaches = ghost.tools.seen(seen)
+        return ghost._replace(tools=tools), breaches
     if seen.name == "agent/inbox/spliced":
         return _order_claim(ghost, seen) if is_claim(seen) else _order_splice(ghost, seen)
     if seen.name in ("agent/inbox/inserted", "agent/inbox/discarded"):
@@ -249,7 +312,9 @@ def order_is_kept(ghost: Orders, entry: Entry) -> tuple[Orders, tuple[Breach, ..
     if seen.name == "step/start":
         return ghost._replace(steps=ghost.steps + 1, in_step=True), NEVER
     if seen.name == "step/end":
-        return ghost._replace(in_step=False, batch=(), entering=()), NEVER
+        known = frozenset(each.id for each in ghost.lists.pending)
+        after = ghost._replace(in_step=False, batch=(), entering=(), tools=Tools())
+        return after, ghost.tools.missing("step/end", known)
     if seen.name == "turn/end":
         return Orders(ghost.lists, ghost.expected, calls=ghost.calls), NEVER
     if seen.name == "user/message":
@@ -269,8 +334,16 @@ def _order_splice(ghost: Orders, seen: Observation) -> tuple[Orders, tuple[Breac
     owed += tuple(("agent/inbox/inserted", each) for each in messages(seen.get("inserted")))
     length, start = len(ghost.lists.of(seen.get("target"))), number(seen, "start")
     after = ghost._replace(lists=lists, expected=(*ghost.expected, owed))
-    name = ghost.calls.name
-    at_tail = name in ("followup", "steer", "inject", "append")
+    name = ghost.calls.name or "a tool"
+    at_tail = name in ("followup", "steer", "inject", "append", "a tool")
+    if name == "a tool" and seen.get("inserted") and ghost.tools.owed:
+        inserted = messages(seen.get("inserted"))
+        due = ghost.tools.owed
+        after = after._replace(tools=ghost.tools._replace(owed=due[len(inserted) :]))
+        if inserted != due[:1] or seen.get("target") != "next-step":
+            because = (f"the newest result hands over {ids(due)}, one by one to next-step.",)
+            came = f"{ids(inserted)} was inserted into {seen.get('target')}"
+            return after, (Breach("ORDER", because, came),)
     if (at_tail and start != length) or (name == "prepend" and start != 0):
         where = "tail" if at_tail else "head"
         because = (f"{name} inserts at the {where} of a list of {length}.",)
@@ -332,8 +405,9 @@ ORDER: Final = declare(
     order_is_kept,
     order_at_rest,
     Orders(),
-    "CL-01 CL-02 CL-03 CL-04 CL-05 LN-01 LN-04 RT-02 IN-10 ST-01 PS-20",
+    "CL-01 CL-02 CL-03 CL-04 CL-05 LN-01 LN-04 RT-02 RT-16 IN-10 ST-01 PS-20 TC-01 TC-02 TC-05",
     "call answer return pre-step turn/start turn/end step/start step/end user/message "
+    "assistant/message tool tool/call tool/result "
     "agent/inbox/spliced agent/inbox/inserted agent/inbox/discarded "
     "agent/inbox/claimed",
     "a batch of at least two messages enters",

@@ -33,13 +33,16 @@ class Causes(NamedTuple):
     rejected: bool = False
     reported: str | None = None
     disposing: bool = False
+    step: int = 0
+    truncating: bool = False
+    truncated: bool = False
     unsure: bool = False
     """Whether a cancel has aborted is the policy's: it was refused its clear (A8), or a listener
     of its clear has started the driver (A11)."""
 
 
 def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach, ...]]:
-    """CAUSE: A turn says truly why it ended: first cancel wins, one report of a failure."""
+    """CAUSE: A turn says truly why it ended: first cancel, one failure, else the output limit."""
     if isinstance(entry, Made):
         again = entry.call.name == "dispose" and ghost.disposing
         cause = cause_of(entry.call) if is_cancel(entry) and not again else None
@@ -69,11 +72,19 @@ def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach,
         return opened, (breach,) if wrong else NEVER
     if seen.name == "agent/error":
         text = str(seen.get("error"))
+        if number(seen, "step") != ghost.step:
+            entered = (f"{ghost.step or 'no'} step of the turn was entered.",)
+            named = f"the report names step {number(seen, 'step')}"
+            return ghost._replace(reported=text), (Breach("CAUSE", entered, named),)
         because = (f"the turn is {'open' if ghost.turn_open else 'not open'}.",)
         wrong = ghost.reported is not None or ghost.cause is not None or not ghost.turn_open
         why = f"it was canceled by {ghost.cause}." if ghost.cause else "one report was made."
         breach = Breach("CAUSE", (*because, why), f"the error {text!r} was reported")
         return ghost._replace(reported=text), (breach,) if wrong else NEVER
+    if seen.name == "step/start":
+        return ghost._replace(step=number(seen, "step")), NEVER
+    if seen.name == "assistant/message":
+        return _reply_is_true(ghost, seen)
     if seen.name == "turn/end":
         ended = ghost._replace(
             turn_open=False, turn_ended=True, failed=False, rejected=False, reported=None
@@ -86,8 +97,21 @@ def _after_answer(ghost: Causes, answer: Answer) -> Causes:
     """What an answer makes of the turn; a tool or a maintenance task cannot fail it."""
     if answer.gate in ("tool", "maintenance"):
         return ghost
+    if answer.gate == "provider" and answer.choice != "partial":
+        ghost = ghost._replace(truncating=answer.choice == "max-tokens")
     failed = answer.choice in ("failed", "raise", "error", "cut", "give-up")
     return ghost._replace(failed=failed, rejected=answer.choice == "reject")
+
+
+def _reply_is_true(ghost: Causes, seen: Observation) -> tuple[Causes, tuple[Breach, ...]]:
+    """A reply says that it was interrupted if and only if the turn was canceled before."""
+    interrupted = bool(seen.get("interrupted"))
+    after = ghost._replace(truncated=ghost.truncated or (ghost.truncating and not interrupted))
+    if ghost.unsure or interrupted == (ghost.cause is not None):
+        return after, NEVER
+    because = (f"the first cancel of this turn came from {ghost.cause or 'nobody'}.",)
+    said = "interrupted" if interrupted else "complete"
+    return after, (Breach("CAUSE", because, f"the reply was recorded as {said}"),)
 
 
 def _end_is_true(ghost: Causes, seen: Observation) -> tuple[Breach, ...]:
@@ -104,7 +128,7 @@ def _end_is_true(ghost: Causes, seen: Observation) -> tuple[Breach, ...]:
         because = (f"the first cancel of this turn came from {ghost.cause}.",)
         right = reason == "aborted" and cause == ghost.cause
         return NEVER if right else (Breach("CAUSE", because, said),)
-    expected: tuple[str, ...] = ("completed", "max-tokens")
+    expected = ("max-tokens",) if ghost.truncated else ("completed",)
     if ghost.rejected:
         expected = ("blocked",)
     elif ghost.failed:
@@ -115,6 +139,8 @@ def _end_is_true(ghost: Causes, seen: Observation) -> tuple[Breach, ...]:
         because = ("an error is reported before the end of its turn.",)
         return (Breach("CAUSE", because, f"{said} without a report"),)
     what = "rejected" if ghost.rejected else "failed" if ghost.failed else "done"
+    if what == "done" and ghost.truncated:
+        what = "done, behind one that was cut by the output limit"
     return (Breach("CAUSE", (f"nobody canceled, and the last answer was {what}.",), said),)
 
 
@@ -133,8 +159,9 @@ CAUSE: Final = declare(
     cause_first_wins,
     cause_at_rest,
     Causes(),
-    "CN-05 CN-06 CN-12 TB-02 TB-08 TB-09 TB-11 TB-12 TB-13 PS-15 ER-07",
-    "call answer return agent/status agent/error turn/start turn/end",
+    "CN-05 CN-06 CN-12 TB-02 TB-06 TB-08 TB-09 TB-11 TB-12 TB-13 TB-17 PS-15 ER-07 ER-11 OF-02 "
+    "ST-12 ST-14",
+    "call answer return agent/status agent/error turn/start turn/end step/start assistant/message",
     "a turn ends as aborted",
     an_abort_ends_a_turn,
 )
@@ -158,6 +185,8 @@ class Wakes(NamedTuple):
 
 def _after_wakes(ghost: Wakes, entry: Entry) -> Wakes:
     """The ghost after an entry that both WAKE and QUIET read alike."""
+    if isinstance(entry, Answer):
+        return ghost
     calls = ghost.calls.after(entry)
     ghost = ghost if calls is ghost.calls else ghost._replace(calls=calls)
     if isinstance(entry, Made):
