@@ -15,6 +15,7 @@ import attrs
 
 from loopspec.conformance.judge import Finding, Judge
 from loopspec.conformance.subjects.contract import Subject
+from loopspec.conformance.subjects.guarded import guarded
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario
@@ -175,6 +176,7 @@ def run_scenario(
     `profile` overrides the scenario's own. The subject is closed afterwards, whatever happens.
     """
     verdict = Judge(PROFILES[profile or scenario.profile], inclusion=inclusion)
+    subject = guarded(subject)
     drive = Drive(subject, verdict)
     try:
         for index, line in enumerate(scenario.lines):
