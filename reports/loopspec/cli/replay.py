@@ -30,7 +30,8 @@ Examples:
   printf 'followup A\\npre-step: reject\\n' | loopspec replay -
 
 \b
-Exit codes: 0 the subject does what the model allows, 1 it does not, 2 could not run.
+Exit codes: 0 the subject does what the model allows, 1 it does not, 2 could not run,
+3 nothing of the scenario was made.
 """,
 )
 @click.argument(

@@ -121,6 +121,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     A refusal of the system (OSError) that no verb has put into words is left to `main`.
     """
+    if sys.flags.optimize > 1:
+        show("expected docstrings, which the specification reads, got Python without them (-OO)")
+        return COULD_NOT_RUN
     try:
         # Not `group.main`: it turns a closed pipe into exit code 1, which would read as broken.
         given = list(sys.argv[1:] if arguments is None else arguments)
