@@ -137,6 +137,20 @@ def test_a_page_that_cannot_be_written_is_told(
     assert "No such file or directory" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["", "x" * 300])
+def test_a_page_without_a_possible_name_is_told(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Empty, or longer than a file system takes."""
+    folder = samples.write(tmp_path / "run", samples.holds())
+
+    assert 2 == shell.run(["report", str(folder), "--html", name])
+
+    err = capsys.readouterr().err
+    assert "internal error" not in err
+    assert 1 == len(err.splitlines())
+
+
 def fails_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     """The exit code when a verb raises this."""
 
@@ -195,6 +209,62 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
 
     assert (141, b"") == (done.returncode, done.stderr)
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_behind_stdout_is_one_sentence(tmp_path: Path) -> None:
+    """The result is lost, so it could not run; and Python does not complain again at exit."""
+    folder = samples.write(tmp_path, samples.holds())
+
+    with FULL.open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "loopspec", "report", str(folder)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+
+    assert 2 == done.returncode
+    assert "loopspec: cannot read or write a stream: No space left on device\n" == done.stderr
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr", "stdin"])
+def test_a_closed_stream_is_no_traceback(closed: str) -> None:
+    """`>&-`, `2>&-` and `<&-` leave Python without the stream."""
+    program = f"import sys; sys.{closed} = None; from loopspec.cli import main; main()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, "replay", "-"], capture_output=True, text=True, timeout=60
+    )
+
+    assert (3 if closed == "stderr" else 2) == done.returncode
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_that_a_finalizer_swallows_comes_again() -> None:
+    """Python would print it and go on."""
+    program = (
+        "import click, loopspec.cli.report as report\n"
+        "class Last:\n"
+        "    def __del__(self):\n"
+        "        raise KeyboardInterrupt\n"
+        "@click.command('report')\n"
+        "def command():\n"
+        "    Last()\n"
+        "    while True: pass\n"
+        "report.command = command\n"
+        "from loopspec.cli import main; main()\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, "report"], capture_output=True, text=True, timeout=60
+    )
+
+    assert (130, "loopspec: interrupted\n") == (done.returncode, done.stderr)
 
 
 def test_python_m_loopspec_is_the_command() -> None:

@@ -60,10 +60,12 @@ def test_a_mutant_is_broken_named_and_replayed(capsys: pytest.CaptureFixture[str
 
 
 def test_a_printed_witness_can_be_pasted_into_replay(capsys: pytest.CaptureFixture[str]) -> None:
-    """What stands behind the bars is the file that replay takes."""
+    """What stands below the witness line, copied as it is, is a file that replay takes."""
     shell.run([*CHECK, "--mutant", "claim-two-prompts"])
     lines = capsys.readouterr().out.splitlines()
-    pasted = [line.split("| ", 1)[1] for line in lines if line.startswith("            | ")]
+    begin = next(at for at, line in enumerate(lines) if line.startswith("  witness")) + 1
+    end = next(at for at in range(begin, len(lines)) if not lines[at].startswith(" " * 12))
+    pasted = lines[begin:end]
     Path("pasted.scenario").write_text("\n".join(pasted) + "\n", encoding="utf-8")
 
     assert 1 == shell.run(["replay", "pasted.scenario", "--mutant", "claim-two-prompts"])

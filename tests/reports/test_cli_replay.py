@@ -84,6 +84,26 @@ def test_a_line_whose_moment_never_came_is_told(capsys: pytest.CaptureFixture[st
     assert "not made, since its moment never came: provider: done" in out
 
 
+@pytest.mark.parametrize("text", ["", "# nothing\n", "pre-step: enter\n"])
+def test_a_scenario_of_which_nothing_is_made_is_inconclusive(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was checked, so nothing holds."""
+    Path("s").write_text(text, encoding="utf-8")
+
+    assert 3 == shell.run(["replay", "s"])
+    assert "inconclusive: nothing of the scenario was made" in capsys.readouterr().out
+    assert 3 == shell.run(["replay", "s", "--json"])
+    assert "inconclusive" == json.loads(capsys.readouterr().out)["verdict"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_scenario() -> None:
+    """Some editors write one."""
+    Path("s").write_bytes(b"\xef\xbb\xbffollowup A\r\npre-step: reject\r\n")
+
+    assert 0 == shell.run(["replay", "s"])
+
+
 def test_json_has_lines_findings_and_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     """One ASCII document."""
     arguments = ["replay", "reject.scenario", "--json", "--mutant", "requeue-on-reject"]

@@ -32,7 +32,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_a_run_that_was_never_judged_is_told_from_no_run(tmp_path: Path) -> None:
     """Evidence comes first: a trace without run.json is a run that ended early."""
     assert_refused(tmp_path, "RUN_MISSING", "there is none")
-    (tmp_path / "trace.jsonl").touch()
+    (tmp_path / "run.trace.jsonl").touch()
     assert_refused(tmp_path, "RUN_MISSING", "before it was judged")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopspec.conformance.explain import explain
+from loopspec.conformance.explain import explain, shown
 from loopspec.conformance.subjects.contract import SubjectFactory
 from loopspec.conformance.suite import EFFORTS, Result, check_subject
 from loopspec.model.policy import PROFILES
@@ -51,5 +51,5 @@ def run_conformance(
         explain(each.reduced, subject, result.seed, each.length, replay) for each in result.found
     ]
     if not texts:
-        texts = [f"{result.verdict}: {'; '.join(result.reasons)}"]
+        texts = [shown(f"{result.verdict}: {'; '.join(result.reasons)}", 4000)]
     raise ConformanceError("\n\n".join(texts), result)

@@ -15,6 +15,7 @@ import attrs
 
 from loopspec.conformance.judge import Finding, Judge
 from loopspec.conformance.subjects.contract import Subject
+from loopspec.conformance.subjects.guarded import guarded
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario
@@ -181,6 +182,7 @@ def run_scenario(
     """
     policy = PROFILES[profile or scenario.profile]
     verdict = Judge(policy, inclusion=inclusion, held=scenario.held)
+    subject = guarded(subject)
     drive = Drive(subject, verdict, scenario.held)
     try:
         for index, line in enumerate(scenario.lines):

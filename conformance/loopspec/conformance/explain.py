@@ -8,7 +8,7 @@ from loopspec.conformance.judge import TRACE, Finding
 from loopspec.conformance.reduce import Reduced
 from loopspec.model.scenario import Scenario
 
-__all__ = ["explain", "seen_by", "witness_line"]
+__all__ = ["explain", "seen_by", "shown", "witness_line"]
 
 
 def witness_line(scenario: Scenario) -> str:
@@ -54,7 +54,16 @@ def explain(reduced: Reduced, subject: str, seed: int | None, length: int, repla
     because = list(finding.because)
     lines += field("because", [*because, f"However, {finding.however}: a contradiction."])
     lines += field("replay", [replay])
-    return "\n".join(lines)
+    return "\n".join(map(shown, lines))
+
+
+def shown(text: str, limit: int = 1000) -> str:
+    """One line in which a subject's text cannot act on a terminal, and not longer than is read."""
+    cut = len(text) - limit
+    text = text[:limit]
+    if not text.isprintable():
+        text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return f"{text}… ({cut} more)" if cut > 0 else text
 
 
 def field(name: str, values: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ from loopspec.conformance.judge import Finding
 from loopspec.conformance.machine import Campaign, add_counts, run_campaign
 from loopspec.conformance.reduce import Reduced, reduce_scenario
 from loopspec.conformance.subjects.contract import SubjectFactory
+from loopspec.conformance.subjects.guarded import guarded_factory
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
@@ -163,7 +164,8 @@ class _Check:
             work(stage)
         except ControlError as error:
             stage.verdict, stage.note = "error", str(error)
-            self.result.errors.append(f"{name}: {error}")
+            if not any(known.endswith(f": {error}") for known in self.result.errors):
+                self.result.errors.append(f"{name}: {error}")
         stage.seconds = time.perf_counter() - began
         self.result.stages.append(stage)
         notes = [stage.note] if stage.note else []
@@ -282,8 +284,13 @@ def check_subject(
     if examples is not None:
         planned = attrs.evolve(planned, examples=examples)
     result = Result(profile, effort, seed)
-    subject = factory()
-    result.subject, result.version = subject.name, subject.version
+    factory = guarded_factory(factory)
+    try:
+        subject = factory()
+        result.subject, result.version = subject.name, subject.version
+    except ControlError as error:
+        result.errors.append(str(error))
+        return result
     check = _Check(factory, result, say)
     began = time.perf_counter()
     covers: list[Cover] = []
@@ -300,7 +307,7 @@ def check_subject(
     check.stage("canary", check.canary)
     result.enabled = frozenset(result.cells) | (covers[0].cells if covers else frozenset())
     result.seconds = time.perf_counter() - began
-    if not result.found:
+    if not result.found and not result.errors:  # else what is missing has that one reason
         doubt(result, covers[0] if covers else None)
     return result
 

@@ -1,9 +1,9 @@
 """The run folder: evidence that is written first, and from which every report is made.
 
-A folder holds `run.json` (what `loopspec.reports` reads), `scenarios.jsonl` (every scenario that
-was named, with what it gave), and for each finding `witness-N.scenario`, `witness-N.trace.jsonl`
-and, where the subject keeps one, `witness-N.sqlite`. `log.sqlite` and `trace.jsonl` are one run of
-the subject that can be read and folded again.
+A folder holds one run of the subject, written before anything is judged: `run.scenario`, its
+`run.trace.jsonl` and the session log `log.sqlite`, which can be read and folded again. For each
+finding there is `witness-N.scenario` with `witness-N.trace.jsonl`, and `run.json` is what
+`loopspec.reports` reads.
 """
 
 from __future__ import annotations

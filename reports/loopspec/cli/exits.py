@@ -1,5 +1,6 @@
 """Exit codes, and the exception by which a verb says that it could not run."""
 
+import contextlib
 import sys
 from typing import Final
 
@@ -26,6 +27,12 @@ def show(sentence: str, hint: str = "") -> None:
     """Say on stderr why there is no result. Paths and options in it are cleaned like any text."""
     from loopspec.reports.text import clean
 
-    sys.stderr.write(f"loopspec: {clean(sentence.removeprefix('loopspec: '), 1000)}\n")
-    if hint:
-        sys.stderr.write(f"  hint: {clean(hint, 1000)}\n")
+    text = f"loopspec: {clean(sentence.removeprefix('loopspec: '), 1000)}\n"
+    say(text + (f"  hint: {clean(hint, 1000)}\n" if hint else ""))
+
+
+def say(text: str) -> None:
+    """Write to stderr if it takes it; the exit code is there all the same."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()

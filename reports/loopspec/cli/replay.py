@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from loopspec.cli.exits import BROKEN, HOLDS, CouldNotRun
+from loopspec.cli.exits import BROKEN, HOLDS, INCONCLUSIVE, CouldNotRun
 from loopspec.cli.subjects import known_profile, python_factory
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BYTES_MAX = 10_000_000
 SUBJECTS = ("python", "model")
+EXITS = {"holds": HOLDS, "broken": BROKEN, "inconclusive": INCONCLUSIVE}
 
 
 @click.command(
@@ -29,7 +30,8 @@ Examples:
   printf 'followup A\\npre-step: reject\\n' | loopspec replay -
 
 \b
-Exit codes: 0 the subject does what the model allows, 1 it does not, 2 could not run.
+Exit codes: 0 the subject does what the model allows, 1 it does not, 2 could not run,
+3 nothing of the scenario was made.
 """,
 )
 @click.argument(
@@ -75,7 +77,14 @@ def command(
             raise CouldNotRun(str(error)) from error
     show = show_json if as_json else show_text
     sys.stdout.write(show(replayed, subject if mutant is None else f"{subject} ({mutant})"))
-    return BROKEN if replayed.outcome.findings else HOLDS
+    return EXITS[verdict_of(replayed)]
+
+
+def verdict_of(replayed: "SideBySide") -> str:
+    """Broken behind a finding; inconclusive when nothing of the scenario could be made."""
+    if replayed.outcome.findings:
+        return "broken"
+    return "holds" if any(replayed.outcome.made) else "inconclusive"
 
 
 def read_scenario(path: Path) -> "Scenario":
@@ -88,6 +97,9 @@ def read_scenario(path: Path) -> "Scenario":
     from loopspec.model.scenario import ScenarioError, parse_scenario
 
     name = "standard input" if str(path) == "-" else str(path)
+    if name == "standard input" and sys.stdin is None:
+        sentence = "expected a scenario on standard input, got a closed one"
+        raise CouldNotRun(sentence)
     try:
         if str(path) == "-":
             data = sys.stdin.buffer.read(BYTES_MAX + 1)
@@ -101,7 +113,7 @@ def read_scenario(path: Path) -> "Scenario":
         sentence = f"{name}: expected at most {BYTES_MAX} bytes, got more"
         raise CouldNotRun(sentence)
     try:
-        return parse_scenario(data.decode("utf-8"), name)
+        return parse_scenario(data.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
         sentence = (
             f"{name}: expected UTF-8 text, got byte {data[error.start]:#04x} at {error.start}"
@@ -137,7 +149,9 @@ def show_text(replayed: "SideBySide", subject: str) -> str:
         lines.append(f"  rules    {' '.join(finding.rules)}")
         lines.extend(f"  because  {clean(each, 1000)}" for each in finding.because)
         lines.append(f"  However, {clean(finding.however, 1000)}: a contradiction.")
-    if not replayed.outcome.findings:
+    if verdict_of(replayed) == "inconclusive":
+        lines.append("inconclusive: nothing of the scenario was made, so nothing was checked")
+    elif not replayed.outcome.findings:
         what = clean(witness_line(replayed.outcome.scenario), 200)
         lines.append(f"holds: the subject did what the specification allows ({what})")
     return "\n".join(lines) + "\n"
@@ -160,7 +174,7 @@ def show_json(replayed: "SideBySide", subject: str) -> str:
     ]
     document = {
         "subject": subject,
-        "verdict": "broken" if findings else "holds",
+        "verdict": verdict_of(replayed),
         "scenario": str(replayed.outcome.scenario),
         "made": list(replayed.outcome.made),
         "parted": replayed.parted,

@@ -1,5 +1,6 @@
 """`loopspec report`: render a run folder."""
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -106,10 +107,14 @@ def write_text(path: Path, text: str) -> None:
         CouldNotRun: the folder is missing, read-only or full.
 
     """
+    if not path.name:
+        sentence = "expected the name of a file to write, got an empty one"
+        raise CouldNotRun(sentence)
     beside = path.with_name(f".{path.name}.part")
     try:
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True) if path.parent.is_dir() else None
+        with contextlib.suppress(OSError):
+            beside.unlink()
         raise CouldNotRun(f"cannot write {path}: {error.strerror}") from error

@@ -1,15 +1,17 @@
 """The group of verbs, and the one place where an exception becomes a sentence and an exit code."""
 
+import _thread
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
-from loopspec.cli.exits import BROKEN_PIPE, COULD_NOT_RUN, INTERRUPTED, CouldNotRun, show
+from loopspec.cli.exits import BROKEN_PIPE, COULD_NOT_RUN, INTERRUPTED, CouldNotRun, say, show
 
 VERBS: Final = {
     "explore": "visit every session of the specification, within bounds",
@@ -73,18 +75,57 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with the exit code of its verdict."""
+    if sys.stderr is None:  # closed by the caller (`2>&-`)
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the exit
+    sys.unraisablehook = _unraisable
+    if sys.stdout is None:
+        show("expected an open standard output, got a closed one")
+        sys.exit(COULD_NOT_RUN)
     try:
         code = run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has gone (`| head`); Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up(sys.stdout)  # the reader has gone (`| head`)
         code = BROKEN_PIPE
+    except OSError as error:
+        _give_up(sys.stdout)
+        show(f"cannot read or write {error.filename or 'a stream'}: {error.strerror or error}")
+        code = COULD_NOT_RUN
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _give_up(sys.stderr)
     sys.exit(code)
 
 
+def _unraisable(lost: "sys.UnraisableHookArgs") -> None:
+    """An interrupt inside a finalizer is lost by Python, which would go on: interrupt again.
+
+    A moment later, from another thread: raised in here it would be lost a second time.
+    """
+    if lost.exc_type is KeyboardInterrupt:
+        again = threading.Timer(0.01, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _give_up(stream: TextIO) -> None:
+    """Python would complain about what a stream did not take once more, when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; every failure becomes one sentence on stderr."""
+    """Run the command and return its exit code; every failure becomes one sentence on stderr.
+
+    A refusal of the system (OSError) that no verb has put into words is left to `main`.
+    """
+    if sys.flags.optimize > 1:
+        show("expected docstrings, which the specification reads, got Python without them (-OO)")
+        return COULD_NOT_RUN
     try:
         # Not `group.main`: it turns a closed pipe into exit code 1, which would read as broken.
         given = list(sys.argv[1:] if arguments is None else arguments)
@@ -93,7 +134,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
-        sys.stderr.write(f"{error.format_message()}\n")
+        say(f"{error.format_message()}\n")
         return COULD_NOT_RUN
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "loopspec"
@@ -108,7 +149,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except CouldNotRun as error:
         show(error.sentence, error.hint)
         return COULD_NOT_RUN
-    except BrokenPipeError:
+    except OSError:  # a pipe that was closed, a disk that is full: `main` says so
         raise
     except Exception as error:  # the one place that may: our own bug must not read as a verdict
         return _own_bug(error)

@@ -226,7 +226,7 @@ def _bytes_of(path: Path) -> bytes:
     try:
         if not path.is_file():
             found = (
-                "; the run ended before it was judged" if (folder / "trace.jsonl").exists() else ""
+                "; the run ended before it was judged" if any(folder.glob("*trace.jsonl")) else ""
             )
             raise ReportError(
                 "RUN_MISSING", f"expected run.json in {folder}, there is none{found}", hint

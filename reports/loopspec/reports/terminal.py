@@ -97,7 +97,9 @@ def _finding(run: Run, finding: Finding) -> Iterator[Line]:
         yield (f"  rules     {clean(' '.join(finding.rules))}", "dim")
     yield (f"  witness   {clean(witness_words(finding))}", "")
     for text in clean_lines(finding.scenario, lines_max=60):
-        yield (f"            | {text}", "bold")
+        # A scenario line can be pasted as it stands; no scenario begins like a runner's command.
+        bar = "| " if text.lstrip().startswith("::") else ""
+        yield (f"            {bar}{text}", "bold")
     for label, text in _why(finding):
         yield (f"  {label:<9} {text}", "")
     if finding.replay:
