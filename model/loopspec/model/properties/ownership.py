@@ -336,12 +336,13 @@ def _order_splice(ghost: Orders, seen: Observation) -> tuple[Orders, tuple[Breac
     after = ghost._replace(lists=lists, expected=(*ghost.expected, owed))
     name = ghost.calls.name or "a tool"
     at_tail = name in ("followup", "steer", "inject", "append", "a tool")
-    if name == "a tool" and seen.get("inserted") and ghost.tools.owed:
+    if name == "a tool" and seen.get("inserted") and (ghost.tools.owed or ghost.tools.results):
         inserted = messages(seen.get("inserted"))
         due = ghost.tools.owed
         after = after._replace(tools=ghost.tools._replace(owed=due[len(inserted) :]))
         if inserted != due[:1] or seen.get("target") != "next-step":
-            because = (f"the newest result hands over {ids(due)}, one by one to next-step.",)
+            due_now = ids(due) if due else "nothing more"
+            because = (f"the newest result hands over {due_now}, one by one to next-step.",)
             came = f"{ids(inserted)} was inserted into {seen.get('target')}"
             return after, (Breach("ORDER", because, came),)
     if (at_tail and start != length) or (name == "prepend" and start != 0):
