@@ -14,7 +14,16 @@ EVERY_EDIT: Final = ("append", "prepend", "splice", "replace", "remove", "clear"
 
 NARROW_SCOPES: Final = (
     Scope("send", "deliveries, stops and plain answers", 4, 0, 2, answers=(*PLAIN, "reject")),
-    Scope("edit", "edits of both lists while idle", 1, 3, 0, EVERY_EDIT, answers=("assembled",)),
+    Scope(
+        "edit",
+        "edits of both lists while idle",
+        1,
+        3,
+        0,
+        EVERY_EDIT,
+        answers=("assembled",),
+        again=True,
+    ),
     Scope(
         "edit-running",
         "deliveries and edits while a driver runs",
@@ -63,6 +72,17 @@ NARROW_SCOPES: Final = (
         1,
         inside=1,
         answers=(*PLAIN, "error"),
+    ),
+    Scope(
+        "listen-again",
+        "a message that is sent again inside any listener",
+        3,
+        0,
+        0,
+        ("followup", "inject"),
+        inside=1,
+        resend=True,
+        answers=("assembled",),
     ),
     Scope(
         "listen-edit",

@@ -40,7 +40,7 @@ class Scope:
     at most `depth` deep; `between` allows calls between two ticks of a task, not between a call and
     the settlement of what it began, a moment that no scenario can name; `owes` bounds provider
     answers that owe a reply; `failures` bounds answers that fail. `resend` lets a send name a
-    message again. `windows` names the deliveries in which listeners may call; empty: all.
+    message again.
     """
 
     name: str
@@ -54,11 +54,12 @@ class Scope:
     answers: tuple[str, ...] = ()
     inside: int = 0
     depth: int = 1
-    windows: tuple[str, ...] = ()
     between: bool = False
     owes: int = 0
     failures: int = 1
     resend: bool = False
+    again: bool = False
+    """A replacement may insert again what it removes."""
     rewrite: bool = False
     tools: tuple[tuple[str, ...], ...] = ()
     """Batches of tool calls that the provider may ask for; each spends a reply that is owed."""
@@ -164,6 +165,8 @@ def _edits(
         elif name == "replace":
             for old in pending:
                 yield Call(name, (old.id, new)), after
+                if scope.again:
+                    yield Call(name, (old.id, old)), after
             yield Call(name, (new.id, new)), after
         elif name == "remove":
             for old in pending:

@@ -1,11 +1,11 @@
 """Scenarios of the genuine loop with what it was seen to do, for profile `dsh-0.1`.
 
 Rules of this file. A file is an ordinary scenario. Its first comment is a title of one sentence,
-its second names the source: a number is a scenario that was run on the release, P and a number a
-probe of it. Behind each line at rest stand two comments. The first lists what was observed, in
-order; `-` is nothing. The second, behind `=`, is where it came to rest: next-turn, next-step,
-status, and `aborted` when an open gate's signal is. Every scenario of this form holds the assembly, so that
-calls land where they landed upstream.
+its second names the source: a number is a scenario that was run on the release, a letter and a
+number a probe of it. Behind each line at rest stand two comments. The first lists what was
+observed, in order; `-` is nothing. The second, behind `=`, is where it came to rest: next-turn,
+next-step, status, and `aborted` when an open gate's signal is. Every scenario of this form holds
+the assembly, so that calls land where they landed upstream.
 
 What is listed is compact: `next-turn@0 -1 +x canceled` is a splice, `user x` a user's message in
 the record, `claimed x 1` an event with its turn, `error 1.0` a report, `x returns true` the return
