@@ -63,13 +63,27 @@ def test_no_two_entries_take_the_same_rows() -> None:
         assert taken.setdefault(rows, entry.name) == entry.name
 
 
+OTHERS = {
+    "after idle with a latched wake",
+    "after idle with a latched wake, behind maintenance",
+    "after tools of a truncated turn",
+    "arrive where nobody objects, a tick later",
+    "cancel whose refused clear throws",
+    "clear list as it stands",
+    "clear list found empty",
+    "dispose whose refused clear throws",
+    "wake late",
+}
+"""The rows that no run of profile `notes` takes: each is another answer of a policy."""
+
+
 def test_the_corpus_takes_every_row() -> None:
     """A row that no entry takes would be told apart by nothing that a person has written."""
     taken: set[str] = set()
     for entry in CORPUS:
         taken |= set(run_scenario(ModelSubject(), entry.scenario).rows)
 
-    assert taken == {row.key for row in TABLE}
+    assert taken == {row.key for row in TABLE} - OTHERS
 
 
 def test_the_corpus_is_large_and_every_window_is_in_it_twice() -> None:
@@ -81,7 +95,7 @@ def test_the_corpus_is_large_and_every_window_is_in_it_twice() -> None:
         (line.action.gate, line.action.choice) for line in lines if isinstance(line.action, Answer)
     }
 
-    assert len(CORPUS) >= 45
+    assert len(CORPUS) >= 130
     assert set(windows) == {
         "at rest",
         "in a record first",

@@ -167,13 +167,18 @@ def test_more_than_three_lines_are_minimal_in_single_steps() -> None:
 @pytest.mark.parametrize(
     ("line", "weaker"),
     [
-        ("followup A", []),
-        ('followup A "two words"', ["followup A"]),
+        ("followup A", ["append next-turn A"]),
+        ('followup A "two words"', ['append next-turn A "two words"', "followup A"]),
         ("in turn/start#1 first: inject A", ["inject A"]),
         ("in turn/start#1 last: inject A", ["inject A", "in turn/start#1 first: inject A"]),
         (
             "after turn/end#2 +2: steer A",
-            ["steer A", "after turn/end#2 +1: steer A", "after turn/end#1 +2: steer A"],
+            [
+                "steer A",
+                "after turn/end#2 +1: steer A",
+                "after turn/end#1 +2: steer A",
+                "after turn/end#2 +2: inject A",
+            ],
         ),
         ("after pre-step answer#1 +0: clear", ["clear"]),
         ("cancel user keep", []),
@@ -183,6 +188,11 @@ def test_more_than_three_lines_are_minimal_in_single_steps() -> None:
         ('splice next-step 0 1 A "x"', ["splice next-step 0 1 A", 'splice next-turn 0 1 A "x"']),
         ("provider: owes", ["provider: done"]),
         ("provider: error", []),
+        (
+            "provider: parallel x y",
+            ["provider: done", "provider: tools x y", "provider: parallel x"],
+        ),
+        ("tool x: concludes B", ["tool x: result B", "tool x: concludes"]),
         ("pre-step: enter A", ["pre-step: enter"]),
         ("pre-step: enter nothing", []),
         ("pre-step: reject", []),
@@ -193,3 +203,13 @@ def test_weaker_lines_are_smaller_in_a_fixed_order(line: str, weaker: list[str])
     (parsed,) = parse_scenario(line).lines
 
     assert [str(each) for each in weaker_lines(parsed)] == weaker
+
+
+def test_hooks_are_let_pass_and_messages_named_in_order() -> None:
+    """What a scenario holds and how it names its messages says nothing about most findings."""
+    noisy = "gates request turn-stopping\nappend next-turn Q\nfollowup M-7\npre-step: reject\n"
+    result = reduced("claim-two-prompts", noisy)
+
+    assert result.scenario.gates == ()
+    assert result.minimal in ("exhaustive", "1-minimal")
+    assert {"Q", "M-7"}.isdisjoint({line.split()[-1] for line in lines(result)})

@@ -11,6 +11,7 @@ from loopspec.model.table import TABLE
 
 OTHERS: Final = {
     "after idle with a latched wake",
+    "after idle with a latched wake, behind maintenance",
     "after tools of a truncated turn",
     "arrive where nobody objects, a tick later",
     "cancel whose refused clear throws",

@@ -1,8 +1,9 @@
 """The properties: each holds on a trace of the model and is broken by one that is damaged by hand.
 
 A damaged trace breaks one property, and the text of its breach is asserted; where another property
-sees the fault too, the test asks for the one that it is about. The traces are the model's own, changed at one place; what only the last listener is told stays as it is, since
-properties read what the first one is told.
+sees the fault too, the test asks for the one that it is about. The traces are the model's own,
+changed at one place; what only the last listener is told stays as it is, since properties read what
+the first one is told.
 """
 
 from collections.abc import Sequence

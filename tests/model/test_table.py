@@ -153,7 +153,7 @@ def test_an_answer_inside_a_listener_is_refused() -> None:
 def test_a_failure_without_a_handler_is_our_own_bug() -> None:
     """Nothing is swallowed: the stack always holds a handler where a row may fail."""
     with pytest.raises(AssertionError, match="has no handler"):
-        fail(Session(stack=(Suspend(None),)), Ending("error"))
+        fail(Session(stack=(Suspend(),)), Ending("error"))
 
 
 # --- Any argument -------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from loopspec.model import table
 from loopspec.model.counts import PINNED
 from loopspec.model.explore import Explored, Progress, dead_rows, explore
 from loopspec.model.possible import rest_of
-from loopspec.model.properties import PROPERTIES
+from loopspec.model.properties import laws
 from loopspec.model.properties.monitor import Breach, Property, declare, told
 from loopspec.model.rows import nothing
 from loopspec.model.scope import Scope
@@ -73,7 +73,7 @@ def test_every_end_reason_and_both_cancels_are_taken(found: list[ScopeFound]) ->
         "replied up to the output limit",
         "decided to reject",
         "decided to enter nothing first",
-        "after step under an aborted signal",
+        "after step under an abort",
         "close turn that failed, with a report",
         "cancel that keeps the inbox",
         "cancel of the inbox too",
@@ -138,7 +138,8 @@ def test_a_property_that_must_fail_is_found_with_a_shortest_witness(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No shorter scenario opens two turns: a turn, a wake, and an end."""
-    monkeypatch.setattr(explorer, "PROPERTIES", (toy(counts_turns), toy(sees_discards)))
+    toys = (toy(counts_turns), toy(sees_discards))
+    monkeypatch.setattr(explorer, "laws", lambda policy: toys)
 
     assert [
         ("TOYTWO", "something was", ["inject A", "cancel user drop"]),
@@ -149,7 +150,7 @@ def test_a_property_that_must_fail_is_found_with_a_shortest_witness(
 def test_a_breach_at_rest_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rests are looked at too, not only transitions."""
     scope = Scope("three", "three follow-ups", sends=3, cancels=0, calls=("followup",))
-    monkeypatch.setattr(explorer, "PROPERTIES", (toy(counts_turns, rests_busy),))
+    monkeypatch.setattr(explorer, "laws", lambda policy: (toy(counts_turns, rests_busy),))
 
     assert ("TOY", "two wait", ["followup A", "followup B", "followup C"]) in shown(explore(scope))
 
@@ -290,12 +291,18 @@ PROOFS: Final = (
     ),
     Scope(
         "tools",
-        "a delivery and a stop, two tools in either way, with a context",
+        "a delivery and a stop, a tool with a context",
         sends=1,
-        tools=(("x", "y"),),
+        tools=(("x",),),
         contexts=True,
         owes=1,
-        failures=0,
+    ),
+    Scope(
+        "side by side",
+        "a delivery and a stop, two tools in either way",
+        sends=1,
+        tools=(("x", "y"),),
+        owes=1,
         answers=("assembled", "enter", "done", "tools", "parallel", "result", "concludes"),
     ),
     Scope(
@@ -349,7 +356,7 @@ def outcome(
     toys = (toy(counts_turns), toy(sees_discards))
     with monkeypatch.context() as patch:
         patch.setattr(explorer, "rest_of", look)
-        patch.setattr(explorer, "PROPERTIES", (*PROPERTIES, *toys))
+        patch.setattr(explorer, "laws", lambda policy: (*laws(policy), *toys))
         explored = explore(scope, merge=merge, rename=rename)
     assert explored.complete
     assert len(explored.rests) == len(rests)

@@ -3,8 +3,11 @@
 Theory. Plain delta debugging over scenario lines on the real subject. A line that is not enabled
 once others are gone is skipped by the drive, so every candidate is a legal run; lines that were
 not made are left out. Afterwards each line is tried weaker: at rest, for another listener, a
-smaller message, a tamer call. What comes out is 1-minimal in these steps: no line can be left out,
-moved to rest or replaced by a weaker one without losing the finding.
+smaller message, a tamer call; hooks are let pass and messages named A, B, C. What comes out is
+1-minimal in these steps: no line can be left out, moved to rest or replaced by a weaker one without
+losing the finding. Of two lines or one it is exhaustive: no shorter scenario shows it, since a
+call in a window needs another line that opens the window. For three lines all shorter ones at rest
+are tried, those with windows are not, so that nothing more is said of them.
 """
 
 from __future__ import annotations
@@ -28,7 +31,11 @@ __all__ = ["Reduced", "reduce_scenario"]
 
 REPLAYS_MAX: Final = 900
 EARLIER_MAX: Final = 8
-EXHAUSTIVE_MAX: Final = 3
+TRIED_MAX: Final = 3
+"""Up to this length every shorter scenario at rest is tried."""
+
+EXHAUSTIVE_MAX: Final = 2
+"""Up to this length there is no shorter scenario with a window, so that all were tried."""
 
 
 @attrs.frozen
@@ -108,13 +115,14 @@ def reduce_scenario(
     size = len(best.scenario) + 1
     while len(best.scenario) < size and not reducer.spent:
         size = len(best.scenario)
-        best = drop_pairs(reducer, weaken(reducer, drop_lines(reducer, best)))
+        best = drop_gates(reducer, drop_lines(reducer, best))
+        best = drop_pairs(reducer, weaken(reducer, best))
     minimal = "no" if reducer.spent else "1-minimal"
-    if minimal == "1-minimal" and len(best.scenario) <= EXHAUSTIVE_MAX:
-        shorter = shortest(factory, wanted, len(best.scenario), profile)
-        if shorter is not None:
-            best = shorter
-        minimal = "exhaustive"
+    if minimal == "1-minimal" and len(best.scenario) <= TRIED_MAX:
+        best = shortest(factory, wanted, len(best.scenario), profile) or best
+        if len(best.scenario) <= EXHAUSTIVE_MAX:
+            minimal = "exhaustive"
+    best = renamed(reducer, best)
     finding = found(best, wanted)
     assert finding is not None
     return Reduced(best.scenario, best, finding, reducer.replays, minimal)
@@ -177,6 +185,56 @@ def shows_somewhere(reducer: _Reducer, scenario: Scenario) -> Outcome | None:
     return None
 
 
+def drop_gates(reducer: _Reducer, best: Outcome) -> Outcome:
+    """Let pass the hooks that the scenario holds, all or each by itself."""
+    held = best.scenario.gates
+    for fewer in ((), *(tuple(gate for gate in held if gate != gone) for gone in held)):
+        if fewer == best.scenario.gates or reducer.spent:
+            continue
+        candidate = reducer.shows(attrs.evolve(best.scenario, gates=fewer))
+        if candidate is not None and (not fewer or len(fewer) < len(best.scenario.gates)):
+            best = reducer.shows(only_made(candidate)) or candidate
+    return best
+
+
+def renamed(reducer: _Reducer, best: Outcome) -> Outcome:
+    """The scenario with its messages named A, B, C in the order in which they appear."""
+    names: dict[str, str] = {}
+    lines = tuple(
+        attrs.evolve(line, action=in_letters(line.action, names)) for line in best.scenario.lines
+    )
+    if all(old == new for old, new in names.items()):
+        return best
+    return reducer.shows(attrs.evolve(best.scenario, lines=lines)) or best
+
+
+def in_letters(action: Call | Answer, names: dict[str, str]) -> Call | Answer:
+    """An action with its message ids renamed; `names` is extended by those that are new."""
+    if isinstance(action, Answer):
+        messages = renamed_value(action.messages, names) if action.messages else action.messages
+        assert messages is None or isinstance(messages, tuple)
+        return action._replace(messages=messages)  # type: ignore[arg-type]
+    by_id = action.name in ("replace", "remove")
+    args = tuple(
+        names.setdefault(arg, letter(len(names)))
+        if by_id and index == 0 and isinstance(arg, str)
+        else renamed_value(arg, names)
+        for index, arg in enumerate(action.args)
+    )
+    return Call(action.name, args)
+
+
+def renamed_value(value: Value, names: dict[str, str]) -> Value:
+    """A value with its message ids renamed."""
+    if isinstance(value, Message):
+        name = names.setdefault(value.id, letter(len(names)))
+        plain = value == text_message(value.id)
+        return text_message(name) if plain else value._replace(id=name)
+    if isinstance(value, tuple):
+        return tuple(renamed_value(each, names) for each in value)
+    return value
+
+
 def weaken(reducer: _Reducer, best: Outcome) -> Outcome:
     """Replace single lines by weaker ones as long as the finding stays."""
     changed = True
@@ -217,11 +275,22 @@ def weaker_lines(line: Line) -> Iterator[Line]:
         if window.number > 1:
             yield attrs.evolve(line, window=attrs.evolve(window, number=1))
     if isinstance(action, Answer):
-        if action.choice == "owes":
+        if action.choice in ("owes", "tools", "parallel"):
             yield attrs.evolve(line, action=Answer("provider", "done"))
+        if action.choice == "parallel":
+            yield attrs.evolve(line, action=action._replace(choice="tools"))
+        if len(action.names) > 1:
+            yield attrs.evolve(line, action=action._replace(names=action.names[:1]))
+        if action.choice == "concludes":
+            yield attrs.evolve(line, action=action._replace(choice="result"))
         if action.messages:
-            yield attrs.evolve(line, action=Answer(action.gate, action.choice))
+            none = () if action.gate == "tool" else None
+            yield attrs.evolve(line, action=action._replace(messages=none))
         return
+    if action.name == "followup":
+        yield attrs.evolve(line, action=Call("append", ("next-turn", *action.args)))
+    if action.name == "steer":
+        yield attrs.evolve(line, action=Call("inject", action.args))
     plain = tuple(plain_value(arg) for arg in action.args)
     if plain != action.args:
         yield attrs.evolve(line, action=Call(action.name, plain))
@@ -261,9 +330,15 @@ SHORT: Final = Scope(
         "remove",
         "clear",
         "cancel",
+        "maintenance",
+        "when-idle",
+        "dispose",
     ),
     owes=1,
     failures=3,
+    tools=(("x",),),
+    streams=1,
+    lives=3,
 )
 
 

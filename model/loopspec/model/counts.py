@@ -33,6 +33,7 @@ PINNED: Final[Mapping[str, Counts]] = MappingProxyType(
         "ending": Counts(13_895, 48_711, 66, 281),
         "genuine": Counts(33_219, 138_474, 20, 2_252),
         "genuine-listeners": Counts(16_823, 48_909, 92, 399),
+        "latched": Counts(301, 626, 36, 28),
     }
 )
 """Name of each default scope and its counts."""

@@ -7,12 +7,18 @@ puts what is due next before what was due already. A row makes at most one obser
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from loopspec.model.session import HANDLERS, EndCall, Ending, Frame, Session
 from loopspec.model.words import Observation
 
 F = TypeVar("F")
+
+REFUSED: Final = {
+    "duplicate-id": Ending("error", "duplicate-id"),
+    "append-refused": Ending("error", "append-refused"),
+}
+"""What a splice that is refused makes of a turn, where the loop itself asked for it."""
 
 
 class Row(NamedTuple):
@@ -60,7 +66,8 @@ def nothing(session: Session, _: object) -> Session:
 def fail(session: Session, ending: Ending) -> Session:
     """Unwind to the nearest handler: the end of a call, the close of a step or of a turn.
 
-    A call that fails raises the ending's kind to its caller; a step or turn closes with it.
+    A call that fails raises the ending's kind to its caller. A step or turn closes with it: what
+    no turn can end as, such as an id that is pending twice, is its error (TC-11).
     """
     for index, frame in enumerate(session.stack):
         if frame.frame in HANDLERS:
@@ -68,6 +75,6 @@ def fail(session: Session, ending: Ending) -> Session:
             if isinstance(frame, EndCall):
                 raised = frame._replace(value=None, raised=ending.kind)
                 return session.but(stack=(raised, *rest[1:]))
-            return session.but(stack=rest, ending=ending)
+            return session.but(stack=rest, ending=REFUSED.get(ending.kind, ending))
     msg = f"{ending} has no handler on the stack {session.stack}"
     raise AssertionError(msg)

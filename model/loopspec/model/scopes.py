@@ -143,4 +143,15 @@ DEFAULT_SCOPES: Final = (
         answers=("assembled", "enter", "done", "max-tokens", "tools", "result"),
         profile="dsh-0.1",
     ),
+    Scope(
+        "latched",
+        "profile dsh-0.1: a latched wake, and maintenance from a listener",
+        sends=2,
+        lives=1,
+        inside=1,
+        modes=("keep",),
+        calls=("followup", "cancel", "maintenance"),
+        answers=("assembled", "done"),
+        profile="dsh-0.1",
+    ),
 )

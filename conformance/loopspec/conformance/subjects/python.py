@@ -535,6 +535,11 @@ def fold_records(
     return tuple(lists[NEXT_TURN]), tuple(lists[NEXT_STEP])
 
 
+def _failure(text: str) -> str:
+    """What a turn failed with: an id that is pending twice by its code, else as it was raised."""
+    return "duplicate-id" if "is pending already" in text else text
+
+
 def _record(kind: str, data: Mapping[str, Any], listener: str) -> Observation:
     """A record in the words of the trace: the keys on the wire become the keys of `KEYS`."""
     values: tuple[Value, ...]
@@ -542,7 +547,7 @@ def _record(kind: str, data: Mapping[str, Any], listener: str) -> Observation:
         case "turn/end":
             reason = data["reason"]
             cause = reason["reason"]["kind"] if "reason" in reason else None
-            error = reason["error"]["message"] if "error" in reason else None
+            error = _failure(reason["error"]["message"]) if "error" in reason else None
             values = (data["turn"], reason["kind"], cause, error)
         case "agent/inbox/spliced":
             inserted = tuple(_message_of_json(message) for message in data["inserted"])
@@ -560,7 +565,11 @@ def _record(kind: str, data: Mapping[str, Any], listener: str) -> Observation:
 
 def _event(name: str, payload: Any, listener: str) -> Observation:  # noqa: ANN401
     values = tuple(
-        _message_of(payload.message) if key == "message" else getattr(payload, key)
+        _message_of(payload.message)
+        if key == "message"
+        else _failure(payload.error)
+        if key == "error"
+        else getattr(payload, key)
         for key in KEYS[name]
     )
     return observation("event", name, *values, listener=listener)
