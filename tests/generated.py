@@ -59,13 +59,30 @@ def printed_by(module: str, *arguments: str) -> Callable[[], str]:
     return page
 
 
+def differences_page() -> str:
+    """Made in this process: its product searches are those of the profile page."""
+    from loopspec.conformance.transcripts import page
+
+    return page.differences_page()
+
+
+def profiles_page() -> str:
+    """Every policy field, and where its values part."""
+    from loopspec.model import profiles
+
+    return profiles.profiles_page()
+
+
 GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/catalogue.md": printed_by("loopspec.impl.catalogue"),
     "docs/cli.md": cli_page,
+    "docs/differences.md": differences_page,
     "docs/mutants.md": printed_by("loopspec.conformance.mutants.page"),
+    "docs/profiles.md": profiles_page,
     "docs/properties.md": printed_by("loopspec.model.documents", "properties"),
     "docs/rules.md": printed_by("loopspec.conformance.rules"),
     "docs/scenario-grammar.md": printed_by("loopspec.model.documents", "grammar"),
+    "docs/table-mutants.md": printed_by("loopspec.conformance.mutants.page", "table"),
     "docs/transitions.md": printed_by("loopspec.model.documents", "transitions"),
 }
 """Path of each generated document and the function that makes its text."""

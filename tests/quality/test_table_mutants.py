@@ -124,6 +124,6 @@ def test_what_uses_the_model_is_bound_to_the_faulty_one() -> None:
 
 def test_transcripts_refuse_as_many_as_is_pinned() -> None:
     """For one fault; the page was measured for all of them."""
-    mutant = find_table_mutant("disposal-waits-for-nothing")
+    mutant = find_table_mutant("claim-before-the-turn")
 
     assert mutant.transcripts == refused_transcripts(mutant, at_hand.folder())

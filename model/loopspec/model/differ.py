@@ -245,10 +245,8 @@ class _Search:
             grown = _Pair(left, right, spent, number, action, used, lines, passing, ahead)
             if left.quiescent and right.quiescent:
                 same = not any(ahead) and alike(left, right)
-            elif any(ahead) or not (left.listening and right.listening):
-                same = not all(ahead)
             else:
-                same = alike(left, right)
+                same = not all(ahead)
             if same:
                 yield grown, None
             else:
