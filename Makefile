@@ -59,6 +59,9 @@ types: $(STAMP)
 night: $(STAMP) ## the longer work: deep effort
 	@$(BIN)/loopspec explore
 	@$(BIN)/loopspec check --effort deep
+	@if [ -n "$${LOOPSPEC_DATA:-}" ]; then \
+	  $(BIN)/loopspec transcripts "$$LOOPSPEC_DATA/upstream-transcripts" --edits all; \
+	else echo "transcripts: skipped, LOOPSPEC_DATA is not set" >&2; fi
 
 docs: $(STAMP) ## write the generated documents again
 	@$(BIN)/python tests/generated.py --write
