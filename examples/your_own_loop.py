@@ -26,6 +26,9 @@ Work: TypeAlias = Generator[str, Answer, None]
 Ending: TypeAlias = tuple[str, str | None, int]
 """Reason, error and last step of a turn."""
 
+REPLIES = {"done", "owes", "max-tokens", "error", "cut"}
+"""What the toy's provider may answer; it runs no tools and streams nothing."""
+
 
 class ToyLoop:
     """Your loop. It tells `tell(kind, name, *values)` what happens, in place of a log and a bus."""
@@ -121,9 +124,11 @@ class ToySubject:
     def open(self, observer: Callable[[Observation], None], held: frozenset[str] = HELD) -> None:
         """A fresh loop. Records and events go to a first and a last listener, gates to nobody.
 
-        The toy has three gates, and holds them whatever else is `held`.
+        The toy has three gates, and cannot hold another one that a scenario asks for.
         """
-        assert held >= {"assemble", "pre-step", "provider"}
+        if missing := held - HELD:
+            msg = f"the toy has no gate {min(missing)}"
+            raise ControlError(msg)
 
         def tell(kind: str, name: str, *values: object) -> None:
             for listener in ("first", "last") if kind in ("record", "event") else ("",):
@@ -145,6 +150,9 @@ class ToySubject:
         """Keep the answer until `settle`: the loop goes on one tick later, not at once."""
         if answer.gate != self.loop.gate:
             return False
+        if answer.gate == "provider" and answer.choice not in REPLIES:
+            msg = f"the toy knows no reply {answer.choice}"
+            raise ControlError(msg)
         self.loop.gate, self.given = None, answer
         return True
 

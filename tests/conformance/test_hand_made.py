@@ -14,14 +14,14 @@ WITNESS_LENGTH_MAX = 6
 
 EDITS = {
     "steps are numbered on in the next turn": (
-        "impl/loop.py",
+        "impl/driver.py",
         "self._last_turn, self._step = turn, 0",
         "self._last_turn = turn",
     ),
     "a cancel is ignored until the first step": (
         "impl/loop.py",
         "        if signal is not None:",
-        "        if signal is not None and self._step:",
+        "        if signal is not None and self._driver._step:",
     ),
     "only the first message of a splice is announced": (
         "impl/inbox.py",
@@ -34,7 +34,7 @@ EDITS = {
         "((NEXT_STEP, 1), (NEXT_TURN, heads))",
     ),
     "a failure names no step": (
-        "impl/loop.py",
+        "impl/driver.py",
         "Failed(turn, self._step, ending.error.message))",
         "Failed(turn, 0, ending.error.message))",
     ),

@@ -64,26 +64,36 @@ def test_a_trace_of_the_specification_has_no_finding_and_counts_its_rows() -> No
 
 
 def test_a_wrong_number_is_told_with_what_was_allowed() -> None:
-    """Only inclusion sees it: did, allowed, because, however, rules of the row that was due."""
+    """Did, allowed, because, however; the rules of the row that was due, then of the property."""
     trace = trace_of(REJECTED)
     place = place_of(trace, "agent/inbox/claimed")
     wrong = observation("event", "agent/inbox/claimed", A, 2, listener="first")
     (finding,) = judge((*trace[:place], wrong, *trace[place + 1 :])).findings
+    rules = next(each.rules for each in PROPERTIES if each.code == "SCOPE")
 
     assert finding == Finding(
-        TRACE,
-        ("CL-05", "CL-06", "LN-05"),
-        (
-            "after agent/inbox/spliced next-turn@0 -1 (last), the specification allows: "
-            "agent/inbox/claimed A 1.",
-        ),
-        "the subject did: agent/inbox/claimed A 2",
+        "SCOPE",
+        ("CL-05", "CL-06", "LN-05", *(rule for rule in rules if rule != "CL-06")),
+        ("turn 1 is open.",),
+        "claimed names turn 2",
         "agent/inbox/claimed A 2",
         ("agent/inbox/claimed A 1",),
         place,
     )
+
+
+def test_what_no_property_sees_is_told_with_what_was_allowed() -> None:
+    """Inclusion alone: the text says after what, and what would have been right."""
+    trace = trace_of(REJECTED)
+    place = place_of(trace, "turn/end")
+    (finding, *_) = judge((*trace[:place], *trace[place + 1 :])).findings
+
+    assert finding.code == TRACE
+    assert finding.because[0].startswith("after ")
+    assert "the specification allows: turn/end 1 blocked." in finding.because[0]
+    assert finding.however == "the subject did: turn/end 1 blocked (last)"
     assert finding.sentence == SENTENCES[TRACE]
-    assert finding.key == (TRACE, "agent/inbox/claimed")
+    assert finding.key == (TRACE, "turn/end")
 
 
 def test_a_wrong_ending_breaks_two_promises_and_names_the_row_first() -> None:
@@ -128,7 +138,7 @@ def test_an_ending_that_never_comes_is_found_at_rest() -> None:
     cut = (*trace[: place_of(trace, "turn/end")], rest._replace(status="running"))
     findings = judge(cut).findings
 
-    assert [finding.code for finding in findings] == ["REJ"]
+    assert [finding.code for finding in findings] == ["REJ", "TERM"]
     assert findings[0].did == "nothing more"
     assert findings[0].allowed == ("turn/end 1 blocked",)
     assert findings[0].however == "the turn is not closed and the session is running"
@@ -158,34 +168,36 @@ def test_every_swap_of_two_different_observations_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "code", "however"),
+    ("changed", "codes", "however"),
     [
-        ({"status": "running"}, "STATUS", "the session reads running"),
-        ({"next_turn": (A,)}, "LOST", "the inbox shows next-turn A, next-step -"),
+        ({"status": "running"}, ("STATUS", "TERM"), "the session reads running"),
+        ({"next_turn": (A,)}, ("LOST",), "the inbox shows next-turn A, next-step -"),
     ],
 )
 def test_a_projection_that_differs_is_found(
-    changed: dict[str, str | tuple[object, ...]], code: str, however: str
+    changed: dict[str, str | tuple[object, ...]], codes: tuple[str, ...], however: str
 ) -> None:
     """Lists and status are read at every quiescent point."""
     trace = trace_of(REJECTED)
     place, rest = last_rest(trace)
-    (finding,) = judge((*trace[:place], rest._replace(**changed))).findings  # type: ignore[arg-type]
+    findings = judge((*trace[:place], rest._replace(**changed))).findings  # type: ignore[arg-type]
 
-    assert (finding.code, finding.however) == (code, however)
+    finding = findings[0]
+    assert tuple(each.code for each in findings) == codes
+    assert finding.however == however
     assert finding.allowed == ("idle  next-turn -  next-step -",)
 
 
 def test_a_gate_whose_signal_is_wrong_is_told_as_it_was_read() -> None:
-    """Only inclusion knows the gates; the finding shows both readings."""
+    """The finding shows what was allowed; its text says what the signal should read."""
     trace = trace_of("followup A")
     place, rest = last_rest(trace)
     (finding,) = judge((*trace[:place], rest._replace(gates=(("assemble", True),)))).findings
 
-    assert finding.code == TRACE
-    assert finding.did == "running  next-turn -  next-step -  at assemble (aborted)"
+    assert finding.code == "SCOPE"
+    assert finding.because == ("the activity was not canceled.",)
+    assert finding.however == "at assemble its signal reads otherwise"
     assert finding.allowed == ("running  next-turn -  next-step -  at assemble",)
-    assert finding.however == f"the subject did: {finding.did}"
 
 
 def test_a_fault_of_the_subject_is_a_finding() -> None:
@@ -217,7 +229,7 @@ def test_after_the_first_parting_the_properties_go_on() -> None:
     damaged = (*trace[:claim], wrong, *trace[claim + 1 : end], *trace[end + 2 :])
     codes = [finding.code for finding in judge(damaged).findings]
 
-    assert codes == [TRACE, "STATUS", "BAL", "REJ"]
+    assert codes == ["SCOPE", "STATUS", "BAL", "REJ"]
 
 
 def test_a_repeated_breach_is_reported_once() -> None:

@@ -15,6 +15,7 @@ from loopspec.cli.exploring import explore_scope, explore_scopes
 from loopspec.model import scopes as default_scopes
 from loopspec.model.counts import PINNED
 from loopspec.model.explore import dead_rows
+from loopspec.model.properties import PROPERTIES
 from loopspec.model.scenario import parse_scenario
 from loopspec.model.scope import Scope
 from loopspec.model.scopes import DEFAULT_SCOPES
@@ -42,7 +43,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def found(**changes: object) -> ScopeFound:
     """What a scope that takes every row and reaches every premise finds."""
     rows = {each.key: 1 for each in TABLE}
-    codes = ("BAL", "OWN", "REJ", "LOST", "ORDER", "CAUSE", "WAKE", "QUIET", "STATUS")
+    codes = tuple(each.code for each in PROPERTIES)
     met = dict.fromkeys(codes, WITNESS)
     whole = ScopeFound("tiny", "says", 10, 20, 3, 4, 0.5, True, rows, rows, met, ())
     return attrs.evolve(whole, **changes)  # type: ignore[arg-type]
@@ -100,7 +101,7 @@ def test_a_dead_row_is_a_failure(tiny: None, capsys: pytest.CaptureFixture[str])
     """Told of all default scopes only: one scope need not take every row."""
     assert 1 == shell.run(["explore", "--jobs", "1"])
     out, _ = capsys.readouterr()
-    assert "dead     followup after the last look, " in out
+    assert "dead     followup after disposal, " in out
     assert any(line.endswith("  dead") for line in out.splitlines())
     assert out.splitlines()[-1].startswith("verdict  broken (exit 1); next: loopspec replay")
 

@@ -67,7 +67,7 @@ def test_the_mutant_of_the_readme_prints_what_stands_there(tmp_path: Path) -> No
 def test_the_loop_broken_by_hand_as_the_readme_says_is_found(tmp_path: Path) -> None:
     """The edit is made on a copy; what is printed is what stands in the README."""
     blocks = code_blocks(README, "text")
-    shown = next(block for block in blocks if block.startswith("TRACE broken"))
+    shown = next(block for block in blocks if block.startswith("SCOPE broken"))
     edit = next(line for line in README.read_text().splitlines() if line.startswith("sed -i "))
     shutil.copytree(ROOT / "impl", tmp_path / "impl")
     loop = tmp_path / "impl" / "loopspec" / "impl" / "loop.py"
