@@ -66,7 +66,10 @@ def test_report_without_a_folder_takes_the_newest_judged_run(
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["chek"], "expected one of explore, check, replay, transcripts, differ, report, got 'chek'"),
+        (
+            ["chek"],
+            "expected one of explore, check, replay, transcripts, differ, report, got 'chek'",
+        ),
         (["check", "--effort", "huge"], "'huge' is not one of 'quick', 'ci', 'deep'"),
         (["check", "--nosuch"], "--nosuch"),
         (["replay"], "Missing argument 'FILE'"),

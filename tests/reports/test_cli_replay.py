@@ -154,7 +154,10 @@ def test_strings_of_a_scenario_do_not_act_on_a_terminal(
         (b"x" * (BYTES_MAX - 1), "line 1: expected at most"),
         (b"followup A\n" * 20_000, "expected at most 10000 lines, got 20001"),
         (b"followup A\nfolowup B\n", "line 2: expected a call (followup, "),
-        (b"profile nosuch\n", "line 1: expected a profile (notes, notes-park, dsh-0.1), got 'nosuch'"),
+        (
+            b"profile nosuch\n",
+            "line 1: expected a profile (notes, notes-park, dsh-0.1), got 'nosuch'",
+        ),
         (b"in turn/start: clear\n", "line 1: expected 'in OBS#n LISTENER: CALL'"),
         (b"cancel\n", "line 1: expected user, parent, hook or disposed, got the end of the line"),
         (b"followup \x1b[2J\n", "got '\\x1b[2J'"),
