@@ -3,8 +3,10 @@
 Theory. Each rule draws small integers that index an ordered list of enabled actions, so that a
 shorter or smaller draw is a simpler run. Calls in windows are armed by a rule and made later, when
 the n-th delivery from now comes or some ticks after it, with arguments that fit the session at
-that moment; rules that arm are drawn more often than others, since the races live there. What the
-run did is written down as scenario lines, which is what is reduced and printed.
+that moment; rules that arm are drawn more often than others, since the races live there. Some rules
+draw call and window by name, each pair alike: how often a window comes decides for the others, and
+rare ones would be left out. What the run did is written down as scenario lines, which is what is
+reduced and printed. What is drawn depends on this run alone; Hypothesis insists on it.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from loopspec.model.session import HELD, Session, letter
 from loopspec.model.words import (
     CAUSES,
     GATES,
+    KEYS,
     NEXT_STEP,
     NEXT_TURN,
     PASSED,
@@ -133,6 +136,8 @@ class Armed:
     pick: int
     where: str = ""
     """The delivery that it waits for; empty: any."""
+    name: str = ""
+    """The call of the family; empty: any."""
 
     @property
     def needs(self) -> str:
@@ -156,6 +161,28 @@ Splices have many arguments and a clear has none: in one family, clears came in 
 """
 
 
+FAMILY_OF: Final = {name: family for family, names in FAMILIES.items() for name in names}
+RARE: Final = tuple((name, where) for where in KEYS for name in FAMILY_OF if name != "dispose")
+"""Each call in each delivery; a disposal ends a run, and is drawn by its own rules."""
+
+TAME: Final = tuple(sorted(set(FAMILY_OF) - {"dispose"}))
+"""The calls that do not end a run."""
+
+TOLD_IN_A_TURN: Final = tuple(
+    name for name in KEYS if name not in ("maintenance", "agent/error", "request-error")
+)
+TOOL_CALL: Final = len(GATES["provider"]) - 2
+FAILED: Final = GATES["provider"].index("error") - 2
+"""Picks of the answers that lead to a tool and to the recovery; see `Player.answers_of`."""
+
+YOUNG: Final = 30
+"""Lines before which most runs are not disposed of: little happens afterwards."""
+
+RARE_AT_ONCE: Final = 4
+RARE_APART: Final = 97
+"""How many pairs one draw arms, and how far apart they stand."""
+
+
 class Player:
     """One random run: turns drawn numbers into actions and writes down the lines that they were."""
 
@@ -176,6 +203,8 @@ class Player:
         self.drive = Drive(subject, self.judge, held)
         self.drive.on_delivery = self.delivered
         self.ended = False
+        self.mortal = False
+        """Whether the run may be disposed of before it is long."""
 
     def fresh(self, pick: int) -> Message:
         """A message that was not named yet; every fourth has content of more than one kind."""
@@ -191,6 +220,8 @@ class Player:
             return [Call("cancel", (cause, mode)) for mode in ("keep", "drop") for cause in CAUSES]
         if family == "live":
             usual = [Call("maintenance"), Call("when-idle")]
+            if len(self.lines) < YOUNG and not self.mortal:
+                return usual
             return [*usual * 5, Call("dispose")]
         names = FAMILIES[family]
         new = self.fresh(pick)
@@ -210,17 +241,32 @@ class Player:
                 ]
         return offered
 
-    def call_now(self, family: str, pick: int, window: Window, inside: bool) -> None:
+    def call_now(
+        self, family: str, pick: int, window: Window, inside: bool, name: str = ""
+    ) -> None:
         """Make a call of a family where the subject is now, and write its line down."""
         session = self.judge.session
         if session is None:
             return
         offered = self.calls_of(family, session, pick)
+        offered = [call for call in offered if call.name == name] or offered
         if not offered:
             return
         call = offered[pick % len(offered)]
         self.lines.append(Line(call, window))
         self.drive.call(len(self.lines) - 1, call, inside)
+
+    def arm_named(self, index: int, pick: int) -> None:
+        """Arm some calls for the next delivery of a name, each pair alike."""
+        for step in range(RARE_AT_ONCE):
+            name, where = RARE[(index + step * RARE_APART) % len(RARE)]
+            self.armed.append(Armed(pick % 2, None, FAMILY_OF[name], pick, where, name))
+        if pick % 3 == 0:
+            early = ("turn/start", "agent/inbox/claimed", "step/start", "provider")[index % 4]
+            self.armed.append(Armed(0, None, "cancel", index % 4, early))
+        if pick == len(KEYS):
+            where = tuple(KEYS)[index % len(KEYS)]
+            self.armed.append(Armed(0, None, "live", pick, where, "dispose"))
 
     def delivered(self, seen: Observation) -> None:
         """A delivery is under way: make what was armed for it."""
@@ -238,7 +284,7 @@ class Player:
             self.armed.remove(arm)
             if arm.ticks is None:
                 window = Window("in", seen.name, number, seen.listener)
-                self.call_now(arm.family, arm.pick, window, inside=True)
+                self.call_now(arm.family, arm.pick, window, inside=True, name=arm.name)
             elif seen.listener != "last":
                 window = Window("after", seen.name, number, "", max(1, arm.ticks))
                 self.later(arm, window)
@@ -247,7 +293,7 @@ class Player:
         """Make an armed call some ticks from now."""
 
         def due() -> None:
-            self.call_now(arm.family, arm.pick, window, inside=False)
+            self.call_now(arm.family, arm.pick, window, inside=False, name=arm.name)
 
         self.subject.later(window.ticks, due)
 
@@ -303,6 +349,62 @@ class Player:
             self.answer_now(label, 0)
         return False
 
+    def stand_at(self, gate: str, pick: int) -> bool:
+        """Go on until a gate of this kind is open, and leave it open."""
+        if self.open_gate(0) is None:
+            self.call_now("deliver", pick % 2 + 3 * (pick // 2), Window(), inside=False)
+            self.drive.settle()
+        for _ in range(len(GATES)):
+            label = self.open_gate(0)
+            if label is None or self.broken:
+                return False
+            kind = label.partition(" ")[0]
+            if kind == gate:
+                return True
+            on_the_way = {("provider", "tool"): TOOL_CALL, ("provider", "request-error"): FAILED}
+            self.answer_now(label, on_the_way.get((kind, gate), 0))
+        return False
+
+    def make(self, name: str, pick: int) -> None:
+        """Make a call by its name at rest."""
+        self.call_now(FAMILY_OF[name], pick, Window(), inside=False, name=name)
+        self.drive.settle()
+
+    def race(self, name: str, where: str, early: str, pick: int) -> None:
+        """Arm a call for a delivery, perhaps behind a cancel, and let a turn come there."""
+        if early:
+            self.armed.append(Armed(0, None, "cancel", pick % 4, early, "cancel"))
+        self.armed.append(Armed(pick % 2, None, FAMILY_OF[name], pick, where, name))
+        self.make("inject", pick)
+        self.make("followup", pick)
+        for _ in range(len(GATES)):
+            label = self.open_gate(0)
+            if label is None or self.broken:
+                return
+            self.answer_now(label, 0)
+
+    def race_at(self, name: str, where: str, gate: str, pick: int) -> None:
+        """Arm a call for a delivery of the inbox, and change the inbox while a gate is open."""
+        if not self.stand_at(gate, pick):
+            return
+        if pick % 2:
+            self.call_now("cancel", pick % 4, Window(), inside=False)
+            self.drive.settle()
+        self.make("inject", pick)
+        self.armed.append(Armed(pick // 2 % 2, None, FAMILY_OF[name], pick, where, name))
+        self.make("remove" if where == "agent/inbox/discarded" else "append", pick)
+
+    def behind_maintenance(self, name: str, pick: int) -> None:
+        """A call a tick behind what the end of a maintenance task has started."""
+        self.make("maintenance", 0)
+        self.make("followup", pick)
+        self.armed.append(Armed(0, 1, FAMILY_OF[name], pick, "agent/status", name))
+        if pick % 2:
+            self.armed.append(Armed(0, None, "cancel", pick % 4, "turn/start", "cancel"))
+        label = self.open_gate(0)
+        if label is not None and not self.broken:
+            self.answer_now(label, 0)
+
     def between_ticks(self, gate: str) -> None:
         """What was armed for no tick is made between an answer and the driver's next tick."""
         name = f"{gate} answer"
@@ -346,11 +448,14 @@ def machine_for(
 
         player: Player
 
-        @initialize(hooks=st.integers(min_value=0, max_value=7))
-        def start(self, hooks: int) -> None:
+        @initialize(
+            hooks=st.integers(min_value=0, max_value=7), life=st.integers(min_value=0, max_value=7)
+        )
+        def start(self, hooks: int, life: int) -> None:
             """Open a session; the three bits say which hooks are held."""
             held = {gate for bit, gate in enumerate(HOOKS) if hooks >> bit & 1}
             self.player = Player(factory(), profile, campaign, HELD | held)
+            self.player.mortal = life == 0
 
         def checked(self) -> None:
             if self.player.broken:
@@ -374,6 +479,56 @@ def machine_for(
         def arm_inside(self, deliveries: int, family: str, pick: int) -> None:
             """A call inside one of the next deliveries."""
             self.player.armed.append(Armed(deliveries, None, family, pick))
+
+        @rule(
+            gate=st.sampled_from(sorted(set(GATES) - {"maintenance"})),
+            name=st.sampled_from(sorted(FAMILY_OF)),
+            aborted=st.booleans(),
+            pick=SMALL,
+        )
+        def stand(self, gate: str, name: str, aborted: bool, pick: int) -> None:
+            """A call at rest while a gate is open, perhaps behind a cancel."""
+            if self.player.stand_at(gate, pick):
+                if aborted:
+                    self.player.call_now("cancel", pick % 4, Window(), inside=False)
+                    self.player.drive.settle()
+                if name != "dispose" or pick % 2:
+                    self.player.call_now(FAMILY_OF[name], pick, Window(), inside=False, name=name)
+                    self.player.drive.settle()
+            self.checked()
+
+        @rule(
+            name=st.sampled_from(TAME),
+            where=st.sampled_from(TOLD_IN_A_TURN),
+            early=st.sampled_from(["", "turn/start", "agent/inbox/claimed", "step/start"]),
+            pick=SMALL,
+        )
+        def race(self, name: str, where: str, early: str, pick: int) -> None:
+            """A call inside a delivery of a whole turn, which may have been canceled before."""
+            self.player.race(name, where, early, pick)
+            self.checked()
+
+        @rule(
+            name=st.sampled_from(TAME),
+            where=st.sampled_from([each for each in KEYS if each.startswith("agent/inbox/")]),
+            gate=st.sampled_from(["assemble", "pre-step", "provider"]),
+            pick=SMALL,
+        )
+        def race_at(self, name: str, where: str, gate: str, pick: int) -> None:
+            """A call inside a change of the inbox while a gate is open."""
+            self.player.race_at(name, where, gate, pick)
+            self.checked()
+
+        @rule(name=st.sampled_from(sorted(FAMILY_OF)), pick=SMALL)
+        def behind_maintenance(self, name: str, pick: int) -> None:
+            """A call between the end of a maintenance task and its settlement."""
+            self.player.behind_maintenance(name, pick)
+            self.checked()
+
+        @rule(index=st.integers(min_value=0, max_value=len(RARE) - 1), pick=SMALL)
+        def arm_named(self, index: int, pick: int) -> None:
+            """Calls inside deliveries that are chosen by name."""
+            self.player.arm_named(index, pick)
 
         @rule(deliveries=SOON, pick=SMALL)
         def arm_cancel(self, deliveries: int, pick: int) -> None:

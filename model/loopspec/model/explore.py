@@ -108,11 +108,14 @@ class Explored:
 
 
 def driver_state(session: Session) -> str:
-    """Where the driver is, for the table of call kind, window and driver state."""
+    """Where the driver is, for the table of call kind, window and driver state.
+
+    The oldest open gate says it, by its kind: which of several tools is open is no state.
+    """
     if not session.running:
         return "idle"
     if session.gates:
-        where = f"at {session.gates[0]}"
+        where = f"at {session.gates[0].partition(' ')[0]}"
     elif session.looked:
         where = "has looked"
     elif session.turn_open:

@@ -34,9 +34,9 @@ class Reach(NamedTuple):
     """Which signal counts, and what each call under way has to reach.
 
     `recording` says that a record is being told, whose change has not been made yet (LN-02).
-    `activity` is empty, running, maintenance or `UNSURE`. `places` has the list that each call
-    under way delivers to, empty where it may be any; `doomed` has what it still has to remove, and
-    None for a call that clears nothing.
+    `recorded` remembers it for each call under way. `activity` is empty, running, maintenance or
+    `UNSURE`. `places` has the list that each call under way delivers to, empty where it may be any;
+    `doomed` has what it still has to remove, and None for a call that clears nothing.
     """
 
     activity: str = ""
@@ -48,6 +48,7 @@ class Reach(NamedTuple):
     lists: Lists = Lists()
     calls: Calls = Calls()
     places: tuple[str, ...] = ()
+    recorded: tuple[bool, ...] = ()
     aborts: tuple[bool, ...] = ()
     doomed: tuple[tuple[Message, ...] | None, ...] = ()
 
@@ -101,8 +102,11 @@ def _reach_of(ghost: Reach, made: Made) -> Reach:
         place = ""
     again = name == "dispose" and ghost.disposing
     clears = name == "clear" or (is_cancel(made) and not again and made.call.args[1:] != ("keep",))
-    clears = clears and not (made.inside and ghost.recording)
+    recording = made.inside and ghost.recording
+    clears = clears and not recording and not any(ghost.recorded)
     return ghost._replace(
+        recorded=(*ghost.recorded, recording),
+        recording=recording,
         places=(*ghost.places, place),
         aborts=(*ghost.aborts, is_cancel(made) and not again and ghost.activity != ""),
         doomed=(*ghost.doomed, ghost.lists.pending if clears else None),
@@ -116,6 +120,8 @@ def _returned(ghost: Reach, seen: Observation) -> tuple[Reach, tuple[Breach, ...
     after = ghost._replace(
         aborted=ghost.aborted or ghost.aborts[-1:] == (True,),
         places=ghost.places[:-1],
+        recorded=ghost.recorded[:-1],
+        recording=ghost.recorded[-1:] == (True,),
         aborts=ghost.aborts[:-1],
         doomed=ghost.doomed[:-1],
     )
