@@ -304,3 +304,21 @@ def test_fold_names_the_first_record_that_does_not_fit(
             log.append("agent/inbox/spliced", splice)
         with pytest.raises(LogUnreadable, match=says):
             fold_inbox(log.read())
+
+
+@pytest.mark.parametrize(("clears", "left"), [("pending", "B"), ("live", "")])
+def test_what_a_listener_adds_during_a_clear_stays_unless_the_clear_is_live(
+    held: Held, clears: str, left: str
+) -> None:
+    """A11 and the policy value `live` (RE-06): B comes while the first list is emptied."""
+    inbox = Inbox(held.pending, clears)
+    inbox.append("next-step", A)
+
+    def add_one(payload: object) -> None:
+        if not inbox.next_turn and shorten("agent/inbox/discarded", payload).endswith(" A"):
+            inbox.append("next-turn", B)
+
+    held.bus.on("agent/inbox/discarded", add_one)
+    inbox.clear()
+
+    assert (left, "") == held.ids()

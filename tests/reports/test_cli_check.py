@@ -36,6 +36,21 @@ def test_a_check_that_holds_leaves_a_folder_and_zero(capsys: pytest.CaptureFixtu
     assert len(out.splitlines()) < 60
 
 
+@pytest.mark.parametrize("profile", ["notes-park", "dsh-0.1"])
+def test_the_shipped_loop_holds_under_the_answers_of_each_profile(
+    profile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is given the answers of the profile as its own policy; laws of others are skipped."""
+    shell.run([*CHECK, "--profile", profile, "--json"])
+
+    document = json.loads(capsys.readouterr().out)
+    assert [] == document["findings"]
+    verdicts = {each["code"]: each["verdict"] for each in document["properties"]}
+    assert "skipped" == verdicts["PARK"]
+    assert "holds" == verdicts["BAL"]
+    assert 100 < document["stages"][0]["scenarios"], "the whole corpus is judged"
+
+
 def test_every_window_is_printed_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     """`--cells` is long."""
     assert 0 == shell.run([*CHECK, "--cells"])

@@ -27,7 +27,7 @@ from loopspec.conformance.subjects.guarded import guarded_factory
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
-from loopspec.model.properties import PROPERTIES
+from loopspec.model.properties import laws
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.table import TABLE
 
@@ -299,7 +299,7 @@ def check_subject(
         covers.append(cover_rows(profile=profile))
         check.scenarios(stage, covers[0].scenarios)
 
-    corpus = [each.scenario for each in load_corpus() if each.scenario.profile == profile]
+    corpus = [each.scenario for each in load_corpus()]
     check.stage("corpus", lambda stage: check.scenarios(stage, corpus))
     check.stage("cover", cover)
     if planned.examples:
@@ -326,6 +326,7 @@ def doubt(result: Result, cover: Cover | None) -> None:
         if missed:
             shown = "; ".join(" / ".join(cell) for cell in missed[:3])
             result.doubts.append(f"cells never reached ({len(missed)}), for example {shown}")
-    unmet = [each.code for each in PROPERTIES if not result.met.get(each.code)]
+    applied = laws(PROFILES[result.profile])
+    unmet = [each.code for each in applied if not result.met.get(each.code)]
     if unmet:
         result.doubts.append(f"premises never met: {', '.join(unmet)}")

@@ -209,11 +209,12 @@ class Pending:
 class Inbox:
     """The pending messages as plug-ins may see and change them; insertions here wake nobody."""
 
-    __slots__ = ("__pending",)
+    __slots__ = ("__clears", "__pending")
 
-    def __init__(self, pending: Pending) -> None:
-        """Show the given lists."""
+    def __init__(self, pending: Pending, clears: str = "pending") -> None:
+        """Show the given lists; `clears` is the policy's answer to what a clear removes."""
         self.__pending = pending
+        self.__clears = clears
 
     @property
     def next_turn(self) -> tuple[Message, ...]:
@@ -258,8 +259,11 @@ class Inbox:
         return self.__pending.remove(message_id)
 
     def clear(self) -> None:
-        """Discard what is pending now; what listeners add meanwhile stays."""
-        self.__pending.clear(self.__pending.items())
+        """Discard what is pending now; what listeners add meanwhile stays (A11)."""
+        if self.__clears == "live":
+            self.__pending.clear_live()
+        else:
+            self.__pending.clear(self.__pending.items())
 
 
 def fold_inbox(records: Iterable[Record]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:

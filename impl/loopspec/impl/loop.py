@@ -54,7 +54,7 @@ class Agent:
         self._policy = Policy() if policy is None else policy
         records = log.read()
         self._pending = Pending(log, self.bus, records)
-        self.inbox = Inbox(self._pending)
+        self.inbox = Inbox(self._pending, self._policy.clear)
         self._now = Activity(self._pending, self.bus, self._policy)
         batch = Batch(log, self._pending, NoTools() if tools is None else tools, self._spawn)
         self._exchange = Exchange(log, self.bus, provider, batch, records)

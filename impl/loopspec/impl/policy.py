@@ -24,8 +24,8 @@ class Policy:
       under an abort or in maintenance only (WL-01).
     - `refused_clear`: a broad cancel whose clear is refused cancels all the same (`abort`), or not
       (`throw`) (A8).
-    - `clear`: a broad cancel removes what is `pending` when it is called, or empties each list as
-      it stands when its turn comes (`live`) (A11).
+    - `clear`: a clear or broad cancel removes what is `pending` when it is called, or empties each
+      list as it stands when its turn comes (`live`) (A11).
     - `cancel_hits`: the activity of the moment when the call `began`, or when its `clear` is done.
     - `truncation`: max-tokens sticks to the `reason` only, or to the `outcome`: no reply is owed
       any more (A3).

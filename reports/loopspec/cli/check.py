@@ -111,12 +111,12 @@ def command(
     from loopspec.conformance.verdict import FolderError, new_folder, run_document, write_document
 
     known_profile(profile)
-    factory = python_factory(mutant)
+    factory = python_factory(mutant, profile)
     chosen = secrets.randbelow(SEED_END) if seed is None else seed
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     try:
         folder = new_folder(out or Path("loopspec-runs"), "check")
-        keep_one_run(folder, python_factory(mutant, folder), profile)
+        keep_one_run(folder, python_factory(mutant, profile, folder), profile)
         with ProgressLine() as line:
             result = check_subject(factory, profile, effort, chosen, examples, line.update)
         replays = write_witnesses(folder, result, mutant)

@@ -72,7 +72,7 @@ def command(
         replayed = replay_scenario(lambda: ModelSubject(PROFILES[name]), wanted, name)
     else:
         try:
-            replayed = replay_scenario(python_factory(mutant), wanted, name)
+            replayed = replay_scenario(python_factory(mutant, name), wanted, name)
         except ControlError as error:
             raise CouldNotRun(str(error)) from error
     show = show_json if as_json else show_text

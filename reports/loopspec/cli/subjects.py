@@ -25,19 +25,27 @@ def known_profile(name: str) -> str:
     return name
 
 
-def python_factory(mutant: str | None, folder: Path | None = None) -> "SubjectFactory":
+def python_factory(
+    mutant: str | None, profile: str, folder: Path | None = None
+) -> "SubjectFactory":
     """A factory of the shipped loop, with one planted fault if `mutant` is given.
 
-    `folder` keeps the session logs. The faulty copy lives in memory; no file changes.
+    The loop runs by the answers of `profile`, so that each reading is judged by itself. `folder`
+    keeps the session logs. The faulty copy lives in memory; no file changes.
 
     Raises:
         CouldNotRun: there is no such mutant, or its edit no longer fits the loop.
 
     """
-    from loopspec.conformance.subjects.python import PythonSubject
+    from loopspec.conformance.subjects.python import PythonSubject, answers_of
+    from loopspec.model.policy import PROFILES
 
+    passes = PROFILES[profile].passes
     if mutant is None:
-        return lambda: PythonSubject(folder=folder)
+        from loopspec import impl as shipped
+
+        policy = answers_of(profile, shipped)
+        return lambda: PythonSubject(folder=folder, policy=policy, passes=passes)
     from loopspec.conformance.mutants import MutantError, load_mutants, mutated_impl
 
     known = [each.id for each in load_mutants()]
@@ -51,7 +59,9 @@ def python_factory(mutant: str | None, folder: Path | None = None) -> "SubjectFa
         raise CouldNotRun(str(error)) from error
 
     def planted() -> PythonSubject:
-        subject = PythonSubject(impl, folder=folder)
+        subject = PythonSubject(
+            impl, folder=folder, policy=answers_of(profile, impl), passes=passes
+        )
         subject.name = f"{PythonSubject.name}, mutant {mutant}"
         return subject
 

@@ -41,6 +41,7 @@ from loopspec.conformance.control import (
     controlled_loop,
 )
 from loopspec.conformance.subjects.contract import CAPABILITIES, Lists
+from loopspec.model.policy import NOTES, PROFILES
 from loopspec.model.session import HELD
 from loopspec.model.words import (
     ERROR_TEXTS,
@@ -89,6 +90,23 @@ class _Gate:
         )
 
 
+async def _passed_later(_: object, inner: Callable[[], Awaitable[Any]] | None = None) -> Any:  # noqa: ANN401
+    """Take one tick and have no opinion: the listener of a seam that nobody holds."""
+    await asyncio.sleep(0)
+    return None if inner is None else await inner()
+
+
+def answers_of(profile: str, impl: Any) -> Any:  # noqa: ANN401  (of the namespace `impl`)
+    """The policy of `impl` that answers as the profile of that name does.
+
+    A field that only one of the two has stays at its default: the specification may be asked more
+    than the loop is. Raises KeyError for a name that is no profile.
+    """
+    wanted = PROFILES[profile]
+    names = {each.name for each in attrs.fields(impl.Policy)}
+    return impl.Policy(**{name: getattr(wanted, name) for name in names if hasattr(wanted, name)})
+
+
 class PythonSubject:
     """The implementation under test, one session at a time."""
 
@@ -102,8 +120,12 @@ class PythonSubject:
         folder: Path | None = None,
         debug: bool = False,
         policy: Any = None,  # noqa: ANN401  (of the same namespace)
+        passes: str = NOTES.passes,
     ) -> None:
         """`policy` is one of the implementation's own, its default when it is left out.
+
+        `passes` is what the listeners of seams that nobody holds do: with `next tick` they are
+        there and take one tick, as hosts have it that await every seam.
 
         `folder` keeps the session logs; without it they live in a temporary folder, on a memory
         file system where there is one: it is the same SQLite code with the same settings, and a
@@ -119,6 +141,7 @@ class PythonSubject:
         self._impl: Any = impl
         self._debug = debug
         self._policy = policy
+        self._passes = passes
         self._disposal: asyncio.Future[None] | None = None
         self._folder = folder
         self._observer: Callable[[Observation], None] | None = None
@@ -349,6 +372,8 @@ class PythonSubject:
         ):
             if kind in self._held_kinds:
                 bus.on(f"agent/{kind}", listener)
+            elif self._passes == "next tick":
+                bus.on(f"agent/{kind}", _passed_later)
 
     def _on_event(self, name: str, listener: str) -> Callable[[Any], None]:
         def on_event(payload: Any) -> None:  # noqa: ANN401
