@@ -1,8 +1,11 @@
 """The pages that are generated, and the README of the part: what they show is what happens."""
 
+import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -152,6 +155,49 @@ def test_the_race_of_the_readme_ends_as_it_says() -> None:
     rest = result.trace[-1]
     assert isinstance(rest, Rest)
     assert ["D"] == [message.id for message in rest.next_turn]
+
+
+MACHINE = ("words", "session", "rows", "table", "policy")
+
+
+def code_lines(path: Path) -> int:
+    """The lines of a module that hold code: no blank lines, comments or docstrings."""
+    source = path.read_text(encoding="utf-8")
+    said: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            said.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    coded: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in silent and token.type != tokenize.ENDMARKER:
+            coded.update(range(token.start[0], token.end[0] + 1))
+    return len(coded - said)
+
+
+def test_the_readme_says_how_long_the_core_is() -> None:
+    """The machine stays far below 2,500 lines of code; so do the properties."""
+    core = ROOT / "model" / "loopspec" / "model"
+    machine = sum(
+        code_lines(path) for path in core.glob("*.py") if path.stem.split("_")[0] in MACHINE
+    )
+    properties = sum(code_lines(path) for path in (core / "properties").glob("*.py"))
+    text = " ".join(README.read_text(encoding="utf-8").split())
+
+    assert f"has {machine:,} lines of code, the properties {properties:,};" in text
+    assert machine < 2_500
+    assert properties < 2_500
+
+
+def test_the_readme_names_every_module() -> None:
+    """Each once, in the order in which to read."""
+    core = ROOT / "model" / "loopspec" / "model"
+    rows = [line for line in README.read_text("utf-8").splitlines() if line.startswith("| `")]
+    named = [name for line in rows for name in re.findall(r"`(\w+)`", line.split("|")[1])]
+    hidden = {"__init__", "describe", "profiles"}
+
+    assert {path.stem for path in core.glob("*.py")} - hidden <= {*named}
+    assert len(named) == len(set(named))
 
 
 def test_the_readme_program_runs() -> None:

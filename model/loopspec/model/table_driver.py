@@ -104,7 +104,7 @@ def claim(session: Session, frame: Claim) -> Session:
 
 OPENINGS: Final = (
     row("start", "a driver", "DR-03 DR-06 DR-07", always, start),
-    told("agent/status", "DR-01 DR-02 DR-12"),
+    told("agent/status", "DR-01 DR-02 DR-12 WI-07"),
     row("open turn", "once disposal began", "DI-09 DI-07", disposal_began, open_no_turn),
     row("open turn", "when already aborted", "TB-02 CN-09", signal_is_aborted, open_no_turn),
     row("open turn", "with the next number", "CL-07 DR-04 TB-01", always, open_turn),
@@ -480,9 +480,15 @@ def finish_disposal(session: Session, _: Converged) -> Session:
 CLOSINGS: Final = (
     row("close turn", "that failed, with a report", "TB-12 ER-07 ER-11", owes_a_report, report),
     told("agent/error", "TB-12 TB-13 ER-07"),
-    row("close turn", "", "TB-01 TB-05 TB-11 TB-18", always, close_turn),
+    row("close turn", "", "TB-01 TB-05 TB-11 TB-18 OF-05", always, close_turn),
     told("turn/end", "TB-01 TB-18 CN-14"),
-    row("after turn", "with work in the lists", "DR-08 DR-10 TB-17 CN-06", driver_goes_on, roll),
+    row(
+        "after turn",
+        "with work in the lists",
+        "DR-08 DR-10 TB-17 CN-06 WL-08",
+        driver_goes_on,
+        roll,
+    ),
     row("after turn", "with wakes to renew", "WL-01 CN-04", wakes_are_renewed, renew),
     row("after turn", "with nothing to drive", "DR-09 CN-11", always, stop),
     row("go idle", "", "DR-12 WL-02", always, go_idle),

@@ -388,7 +388,7 @@ TOOLS: Final = (
     row("tool done", "with a conclusion", "TC-09 TC-10", tool_concludes, commit_conclusion),
     row("tool done", "with a result", "TC-02 TC-08", always, commit_result),
     told("tool/result", "TC-01 TC-02"),
-    row("context", "of a tool", "TC-02 TC-05 RT-16", always, accept_context),
+    row("context", "of a tool", "TC-02 TC-05 TC-11 RT-16", always, accept_context),
     row("after tools", "with a conclusion", "TC-09 TC-10", has_concluded, conclude),
     row("after tools", "of a truncated turn", "OF-03", truncation_sticks, owe_nothing),
     row("after tools", "with a reply owed", "TC-08 OF-04", always, nothing),
