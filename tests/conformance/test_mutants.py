@@ -6,6 +6,7 @@ import sys
 import attrs
 import pytest
 
+import loopspec.conformance.judge  # noqa: F401  (a module that is there before a copy is made)
 from loopspec.conformance.mutants import registry
 from loopspec.conformance.mutants.registry import (
     LINES_MAX,
@@ -16,6 +17,7 @@ from loopspec.conformance.mutants.registry import (
     find_mutant,
     late_imports,
     load_mutants,
+    mutated_beside,
     mutated_impl,
     mutated_part,
     source_of,
@@ -99,6 +101,16 @@ def test_a_copy_is_mutated_as_a_whole_and_leaves_the_original_alone() -> None:
     assert original.NEXT_STEP == "next-step"
     assert importlib.import_module("loopspec.model.words") is original
     assert copy.words.Message is not original.Message
+    assert sys.modules["loopspec"].model is sys.modules["loopspec.model"]
+
+
+def test_a_module_beside_a_mutated_model_leaves_every_shipped_module_where_it_was() -> None:
+    """Whoever imports the model later must find the one that was there before."""
+    before = own_modules()
+    copy = mutated_beside("loopspec.conformance.judge", FAULT)
+
+    assert own_modules() == before
+    assert copy is not before["loopspec.conformance.judge"]
     assert sys.modules["loopspec"].model is sys.modules["loopspec.model"]
 
 

@@ -179,8 +179,12 @@ def mutated_beside(module: str, *mutants: Mutant) -> ModuleType:
 
     What it imports of its own part, below itself, is copied with it. Raises as `mutated_part`.
     """
-    finder = _Finder(_edited_sources("model", mutants))
-    with _set_aside("loopspec.model"), _set_aside(module), _found_first(finder):
+    # Only behind the first is it safe to look for sources: the shipped modules come back then.
+    with (
+        _set_aside("loopspec.model"),
+        _set_aside(module),
+        _found_first(_Finder(_edited_sources("model", mutants))),
+    ):
         return importlib.import_module(module)
 
 
