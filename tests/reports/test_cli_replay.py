@@ -119,13 +119,17 @@ def test_json_has_lines_findings_and_verdict(capsys: pytest.CaptureFixture[str])
     assert [True, True] == document["made"]
 
 
-def test_another_profile_is_another_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    """A preserved queue advances under notes and stays parked under notes-park."""
-    text = "followup A\nfollowup B\ncancel user keep\npre-step: enter\n"
+def test_another_profile_is_another_reading_of_both(capsys: pytest.CaptureFixture[str]) -> None:
+    """A preserved queue advances under notes and stays parked under notes-park, and in the loop."""
+    text = "followup A\nfollowup B\ncancel user keep\nassemble: assembled\n"
     Path("s").write_text(text, encoding="utf-8")
 
     assert 0 == shell.run(["replay", "s"])
-    assert 1 == shell.run(["replay", "s", "--profile", "notes-park"])
+    advances = capsys.readouterr().out
+    assert 0 == shell.run(["replay", "s", "--profile", "notes-park"])
+    parks = capsys.readouterr().out
+
+    assert 2 == advances.count("turn/start 2") == 2 + parks.count("turn/start 2")
 
 
 HUGE = b"followup A\n" * (BYTES_MAX // 10)
