@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 
-from loopspec import impl
 from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Call, Observation, text_message
@@ -227,11 +226,11 @@ def test_a_disposal_that_could_not_clear_settles_all_the_same() -> None:
     made.subject.close()
 
 
-def test_a_policy_of_the_implementation_can_be_given() -> None:
+def test_a_profile_is_run_by_its_answers() -> None:
     """Both readings of a choice are run by the same adapter."""
     statuses = []
-    for policy in (impl.Policy(), impl.Policy(after_keep_cancel="park")):
-        made = Driven(subject=PythonSubject(policy=policy))
+    for profile in ("notes", "notes-park"):
+        made = Driven(subject=PythonSubject(profile=profile))
         made.call("followup", A)
         made.call("followup", B)
         made.call("cancel", "user", "keep")

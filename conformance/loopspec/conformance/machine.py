@@ -64,17 +64,6 @@ WIDE: Final = Scope(
     sends=1_000,
     edits=1_000,
     cancels=1_000,
-    calls=(
-        "followup",
-        "steer",
-        "inject",
-        "append",
-        "prepend",
-        "splice",
-        "replace",
-        "remove",
-        "clear",
-    ),
     causes=CAUSES,
     owes=1_000,
     failures=1_000,
@@ -85,7 +74,7 @@ WIDE: Final = Scope(
     between=True,
     lives=1_000,
 )
-"""What the generator may do: the scope of every call and every answer."""
+"""What the generator may do: every answer, and the calls of one family at a time (`SCOPES`)."""
 
 
 @attrs.define
@@ -161,6 +150,7 @@ Splices have many arguments and a clear has none: in one family, clears came in 
 """
 
 
+SCOPES: Final = {family: attrs.evolve(WIDE, calls=names) for family, names in FAMILIES.items()}
 FAMILY_OF: Final = {name: family for family, names in FAMILIES.items() for name in names}
 RARE: Final = tuple((name, where) for where in KEYS for name in FAMILY_OF if name != "dispose")
 """Each call in each delivery; a disposal ends a run, and is drawn by its own rules."""
@@ -225,10 +215,9 @@ class Player:
             return [*usual * 5, Call("dispose")]
         names = FAMILIES[family]
         new = self.fresh(pick)
-        scope = attrs.evolve(WIDE, calls=names)
         offered = [
             action
-            for action, _ in choices(session, scope, Spent(), new)
+            for action, _ in choices(session, SCOPES[family], Spent(), new)
             if isinstance(action, Call) and action.name in names
         ]
         if family == "splice":

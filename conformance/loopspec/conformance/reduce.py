@@ -12,7 +12,7 @@ are tried, those with windows are not, so that nothing more is said of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import attrs
@@ -186,13 +186,14 @@ def shows_somewhere(reducer: _Reducer, scenario: Scenario) -> Outcome | None:
 
 
 def drop_gates(reducer: _Reducer, best: Outcome) -> Outcome:
-    """Let pass the hooks that the scenario holds, all or each by itself."""
+    """Let pass the hooks that the scenario holds: all of them, or else one after the other."""
     held = best.scenario.gates
-    for fewer in ((), *(tuple(gate for gate in held if gate != gone) for gone in held)):
+    for gone in (held, *((gate,) for gate in held)):
+        fewer = tuple(gate for gate in best.scenario.gates if gate not in gone)
         if fewer == best.scenario.gates or reducer.spent:
             continue
         candidate = reducer.shows(attrs.evolve(best.scenario, gates=fewer))
-        if candidate is not None and (not fewer or len(fewer) < len(best.scenario.gates)):
+        if candidate is not None:
             best = reducer.shows(only_made(candidate)) or candidate
     return best
 
@@ -226,12 +227,21 @@ def in_letters(action: Call | Answer, names: dict[str, str]) -> Call | Answer:
 
 def renamed_value(value: Value, names: dict[str, str]) -> Value:
     """A value with its message ids renamed."""
+
+    def rename(message: Message) -> Message:
+        name = names.setdefault(message.id, letter(len(names)))
+        plain = message == text_message(message.id)
+        return text_message(name) if plain else message._replace(id=name)
+
+    return with_messages(value, rename)
+
+
+def with_messages(value: Value, change: Callable[[Message], Message]) -> Value:
+    """A value with each message in it changed."""
     if isinstance(value, Message):
-        name = names.setdefault(value.id, letter(len(names)))
-        plain = value == text_message(value.id)
-        return text_message(name) if plain else value._replace(id=name)
+        return change(value)
     if isinstance(value, tuple):
-        return tuple(renamed_value(each, names) for each in value)
+        return tuple(with_messages(each, change) for each in value)
     return value
 
 
@@ -304,11 +314,7 @@ def weaker_lines(line: Line) -> Iterator[Line]:
 
 def plain_value(value: Value) -> Value:
     """A value with each message replaced by the plain message of the same id."""
-    if isinstance(value, Message):
-        return text_message(value.id)
-    if isinstance(value, tuple):
-        return tuple(plain_value(each) for each in value)
-    return value
+    return with_messages(value, lambda message: text_message(message.id))
 
 
 # --- Shorter than 1-minimal ---------------------------------------------------------------------

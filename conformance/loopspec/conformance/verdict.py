@@ -25,7 +25,7 @@ from loopspec.conformance.suite import Reported, Result
 from loopspec.model.policy import PROFILES
 from loopspec.model.properties import PROPERTIES, laws
 from loopspec.model.table import TABLE
-from loopspec.model.words import Answer, Entry, Made, Message, Observation, Rest
+from loopspec.model.words import Answer, Entry, Made, Message, Rest
 
 __all__ = ["EXITS", "entry_json", "new_folder", "run_document", "write_document", "write_trace"]
 
@@ -229,8 +229,3 @@ def write_evidence(folder: Path, name: str, outcome: Outcome) -> None:
     """Write a scenario and its trace."""
     (folder / f"{name}.scenario").write_text(str(outcome.scenario), "utf-8")
     write_trace(folder / f"{name}.trace.jsonl", outcome.trace)
-
-
-def trace_count(outcome: Outcome) -> int:
-    """How many observations an outcome has."""
-    return sum(isinstance(entry, Observation) for entry in outcome.trace)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 from loopspec.impl.activity import Activity
 from loopspec.impl.signal import Signal
 
 T = TypeVar("T")
-
-MaintenanceTask: TypeAlias = Callable[[Signal], Awaitable[Any]]
 
 
 async def maintain(

@@ -37,15 +37,10 @@ def python_factory(
         CouldNotRun: there is no such mutant, or its edit no longer fits the loop.
 
     """
-    from loopspec.conformance.subjects.python import PythonSubject, answers_of
-    from loopspec.model.policy import PROFILES
+    from loopspec.conformance.subjects.python import PythonSubject
 
-    passes = PROFILES[profile].passes
     if mutant is None:
-        from loopspec import impl as shipped
-
-        policy = answers_of(profile, shipped)
-        return lambda: PythonSubject(folder=folder, policy=policy, passes=passes)
+        return lambda: PythonSubject(folder=folder, profile=profile)
     from loopspec.conformance.mutants import MutantError, load_mutants, mutated_impl
 
     known = [each.id for each in load_mutants()]
@@ -59,9 +54,7 @@ def python_factory(
         raise CouldNotRun(str(error)) from error
 
     def planted() -> PythonSubject:
-        subject = PythonSubject(
-            impl, folder=folder, policy=answers_of(profile, impl), passes=passes
-        )
+        subject = PythonSubject(impl, folder=folder, profile=profile)
         subject.name = f"{PythonSubject.name}, mutant {mutant}"
         return subject
 

@@ -4,8 +4,6 @@ from typing import Final
 
 from loopspec.reports.run import Cell, Finding, Run
 
-SAMPLE_MAX: Final = 3
-
 VERDICT_SENTENCES: Final = {
     "holds": "Everything that was tried agrees with the specification.",
     "broken": "The subject did something that the specification does not allow.",

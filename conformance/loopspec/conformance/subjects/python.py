@@ -41,7 +41,7 @@ from loopspec.conformance.control import (
     controlled_loop,
 )
 from loopspec.conformance.subjects.contract import CAPABILITIES, Lists
-from loopspec.model.policy import NOTES, PROFILES
+from loopspec.model.policy import PROFILES
 from loopspec.model.session import HELD
 from loopspec.model.words import (
     ERROR_TEXTS,
@@ -64,9 +64,6 @@ __all__ = ["PythonSubject", "fold_records"]
 
 _NUMBERS: Final = itertools.count(1)
 """Names log files; never read, so nothing depends on how many subjects a process has had."""
-
-IGNORED_RECORDS: Final[frozenset[str]] = frozenset()
-"""Types of records that are no observation of this profile."""
 
 
 @attrs.define(eq=False)
@@ -119,13 +116,12 @@ class PythonSubject:
         *,
         folder: Path | None = None,
         debug: bool = False,
-        policy: Any = None,  # noqa: ANN401  (of the same namespace)
-        passes: str = NOTES.passes,
+        profile: str = "notes",
     ) -> None:
-        """`policy` is one of the implementation's own, its default when it is left out.
+        """The implementation is run by the answers of `profile`.
 
-        `passes` is what the listeners of seams that nobody holds do: with `next tick` they are
-        there and take one tick, as hosts have it that await every seam.
+        Where these say that a seam nobody holds takes a tick, it has a listener that does, as hosts
+        have it that await every seam.
 
         `folder` keeps the session logs; without it they live in a temporary folder, on a memory
         file system where there is one: it is the same SQLite code with the same settings, and a
@@ -140,8 +136,8 @@ class PythonSubject:
         self.closing_failures: tuple[Failure, ...] = ()
         self._impl: Any = impl
         self._debug = debug
-        self._policy = policy
-        self._passes = passes
+        self._policy = answers_of(profile, impl)
+        self._passes = PROFILES[profile].passes
         self._disposal: asyncio.Future[None] | None = None
         self._folder = folder
         self._observer: Callable[[Observation], None] | None = None
@@ -172,7 +168,7 @@ class PythonSubject:
             _Gated(respond=self.respond),
             tools=_Gated(run=self.run_tool),
             bus=bus,
-            policy=self._policy or impl.Policy(),
+            policy=self._policy,
         )
         self._listen(bus)
         self._observer = observer
@@ -383,8 +379,7 @@ class PythonSubject:
 
     def _on_record(self, listener: str) -> Callable[[Any], None]:
         def on_record(record: Any) -> None:  # noqa: ANN401
-            if record.type not in IGNORED_RECORDS:
-                self._tell_safely(lambda: _record(record.type, record.data, listener))
+            self._tell_safely(lambda: _record(record.type, record.data, listener))
 
         return on_record
 
