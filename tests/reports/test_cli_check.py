@@ -74,6 +74,16 @@ def test_a_mutant_is_broken_named_and_replayed(capsys: pytest.CaptureFixture[str
     assert "REJ broken: " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("mutant", ["goes-on-after-error", "disposal-is-a-cancel"])
+def test_a_wrong_default_of_the_policy_is_broken_too(
+    mutant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A profile says how the loop differs from its defaults, which are under test themselves."""
+    assert 1 == shell.run([*CHECK, "--mutant", mutant])
+
+    assert "verdict  broken (exit 1)" in capsys.readouterr().out
+
+
 def test_a_printed_witness_can_be_pasted_into_replay(capsys: pytest.CaptureFixture[str]) -> None:
     """What stands below the witness line, copied as it is, is a file that replay takes."""
     shell.run([*CHECK, "--mutant", "claim-two-prompts"])

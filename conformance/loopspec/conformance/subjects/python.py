@@ -41,7 +41,7 @@ from loopspec.conformance.control import (
     controlled_loop,
 )
 from loopspec.conformance.subjects.contract import CAPABILITIES, Lists
-from loopspec.model.policy import PROFILES
+from loopspec.model.policy import NOTES, PROFILES, Policy
 from loopspec.model.session import HELD
 from loopspec.model.words import (
     ERROR_TEXTS,
@@ -94,14 +94,20 @@ async def _passed_later(_: object, inner: Callable[[], Awaitable[Any]] | None = 
 
 
 def answers_of(profile: str, impl: Any) -> Any:  # noqa: ANN401  (of the namespace `impl`)
-    """The policy of `impl` that answers as the profile of that name does.
+    """The policy of `impl` that differs from its default as the profile differs from `notes`.
 
-    A field that only one of the two has stays at its default: the specification may be asked more
-    than the loop is. Raises KeyError for a name that is no profile.
+    The default itself is left alone: it is under test. A field that `impl` does not know stays out,
+    since the specification may be asked more than the loop is. Raises KeyError for a name that is
+    no profile.
     """
     wanted = PROFILES[profile]
     names = {each.name for each in attrs.fields(impl.Policy)}
-    return impl.Policy(**{name: getattr(wanted, name) for name in names if hasattr(wanted, name)})
+    differences = {
+        each.name: getattr(wanted, each.name)
+        for each in attrs.fields(Policy)
+        if each.name in names and getattr(wanted, each.name) != getattr(NOTES, each.name)
+    }
+    return impl.Policy(**differences)
 
 
 class PythonSubject:
