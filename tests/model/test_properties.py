@@ -41,7 +41,7 @@ def breaches(entries: Sequence[Entry]) -> list[Breach]:
     ghosts = START
     found: list[Breach] = []
     for entry in entries:
-        ghosts, new = watch(ghosts, entry)
+        ghosts, new, _ = watch(ghosts, entry)
         found.extend(new)
     return found
 

@@ -17,7 +17,7 @@ from loopspec.model.describe import entry_text, observation_text
 from loopspec.model.explore import Cell, driver_state, window_kind
 from loopspec.model.policy import NOTES, Policy
 from loopspec.model.possible import Parting, Possible, after, hidden, place
-from loopspec.model.properties import PROPERTIES, Breach, Ghosts, laws
+from loopspec.model.properties import PROPERTIES, Breach, Ghosts, laws, watch
 from loopspec.model.session import HELD, Session
 from loopspec.model.words import LISTENERS, Entry, Made, Observation, Rest
 
@@ -99,7 +99,9 @@ class Judge:
 
     def see(self, entry: Entry) -> None:
         """Judge one more entry of the trace."""
-        breaches = self._watch(entry)
+        self.ghosts, breaches, met = watch(self.ghosts, entry, self.properties)
+        for code in met:
+            self.met[code] = self.met.get(code, 0) + 1
         if isinstance(entry, Made):
             self._count_cell(entry)
         parting = self._include(entry)
@@ -112,21 +114,6 @@ class Judge:
         if isinstance(entry, Observation) and entry.kind in ("record", "event", "gate"):
             self.newest = entry
         self.position += 1
-
-    def _watch(self, entry: Entry) -> tuple[Breach, ...]:
-        ghosts: list[object] = []
-        breaches: tuple[Breach, ...] = ()
-        for each, ghost in zip(self.properties, self.ghosts, strict=True):
-            if isinstance(entry, Rest):
-                breaches += each.at_rest(ghost, entry)
-            elif each.looks_at(entry):
-                if each.met(ghost, entry):
-                    self.met[each.code] = self.met.get(each.code, 0) + 1
-                ghost, found = each.step(ghost, entry)
-                breaches += found
-            ghosts.append(ghost)
-        self.ghosts = tuple(ghosts)
-        return breaches
 
     def _count_cell(self, made: Made) -> None:
         """Count a call by kind, window and driver state, as the model has them at its place."""

@@ -15,8 +15,6 @@ from loopspec.model.session import Session
 from loopspec.model.table import Moved, Refusal, apply, move, row_of
 from loopspec.model.words import Answer, Call, Entry, Made, Observation, Rest
 
-SESSIONS_MAX = 4096
-
 
 class Parting(NamedTuple):
     """Where no possible session explains the next entry of a trace.
@@ -106,42 +104,25 @@ def one_of_each(sessions: list[Session]) -> tuple[Session, ...]:
     return tuple(sessions) if len(sessions) == 1 else tuple(dict.fromkeys(sessions))
 
 
-def after_made(possible: Possible, made: Made) -> Possible | Parting:
-    """The sessions after a call; a parting when none lets it land there."""
+def after_action(
+    possible: Possible, action: Call | Answer, inside: bool, did: str, kind: str
+) -> Possible | Parting:
+    """The sessions after a call or an answer; a parting when none takes it at its place."""
     kept: list[Session] = []
     rows: list[str] = []
     reasons: list[str] = []
-    placed = [each for session in possible.sessions for each in places(session, made.inside)]
+    placed = [each for session in possible.sessions for each in places(session, inside)]
     for where, reason, taken in placed:
-        after: Session | Refusal | None = apply(where, made.call) if where is not None else None
+        after: Session | Refusal | None = apply(where, action) if where is not None else None
         if isinstance(after, Session):
             assert where is not None
             kept.append(after)
-            rows.extend([*taken, row_of(where, made.call).key])
+            rows.extend([*taken, row_of(where, action).key])
         else:
             reasons.append(after.because if isinstance(after, Refusal) else reason)
     if kept:
         return Possible(one_of_each(kept), tuple(rows))
-    return Parting(f"was called: {made.call.name}", tuple(reasons), "call")
-
-
-def after_answer(possible: Possible, answer: Answer) -> Possible | Parting:
-    """The sessions after an answer; a parting when the gate is open in none."""
-    kept: list[Session] = []
-    rows: list[str] = []
-    reasons: list[str] = []
-    placed = [each for session in possible.sessions for each in places(session, inside=False)]
-    for where, reason, taken in placed:
-        after: Session | Refusal | None = apply(where, answer) if where is not None else None
-        if isinstance(after, Session):
-            assert where is not None
-            kept.append(after)
-            rows.extend([*taken, row_of(where, answer).key])
-        else:
-            reasons.append(after.because if isinstance(after, Refusal) else reason)
-    if kept:
-        return Possible(one_of_each(kept), tuple(rows))
-    return Parting(f"was answered: {answer.gate} {answer.choice}", tuple(reasons), "answer")
+    return Parting(did, tuple(reasons), kind)
 
 
 def after_observation(
@@ -200,10 +181,12 @@ def after(possible: Possible, entry: Entry) -> Possible | Parting:
     if isinstance(entry, Observation):
         return after_observation(possible, entry)
     if isinstance(entry, Made):
-        return after_made(possible, entry)
+        did = f"was called: {entry.call.name}"
+        return after_action(possible, entry.call, entry.inside, did, "call")
     if isinstance(entry, Answer):
-        return after_answer(possible, entry)
+        did = f"was answered: {entry.gate} {entry.choice}"
+        return after_action(possible, entry, False, did, "answer")
     return after_rest(possible, entry)
 
 
-__all__ = ["SESSIONS_MAX", "Call", "Parting", "Possible", "after", "hidden", "rest_of"]
+__all__ = ["Parting", "Possible", "after", "hidden", "rest_of"]

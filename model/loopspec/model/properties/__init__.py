@@ -47,21 +47,21 @@ def laws(policy: Policy) -> tuple[Property, ...]:
 
 def watch(
     ghosts: Ghosts, entry: Entry, properties: tuple[Property, ...] = PROPERTIES
-) -> tuple[Ghosts, tuple[Breach, ...]]:
-    """The ghosts after an entry, and the breaches that it shows."""
+) -> tuple[Ghosts, tuple[Breach, ...], tuple[str, ...]]:
+    """The ghosts after an entry, the breaches that it shows, and whose premises it meets."""
     nexts: list[object] = []
     breaches: tuple[Breach, ...] = ()
+    met: list[str] = []
     for each, ghost in zip(properties, ghosts, strict=True):
         if isinstance(entry, Rest):
             breaches += each.at_rest(ghost, entry)
-            nexts.append(ghost)
-        elif not each.looks_at(entry):
-            nexts.append(ghost)
-        else:
-            following, found = each.step(ghost, entry)
+        elif each.looks_at(entry):
+            if each.met(ghost, entry):
+                met.append(each.code)
+            ghost, found = each.step(ghost, entry)
             breaches += found
-            nexts.append(following)
-    return tuple(nexts), breaches
+        nexts.append(ghost)
+    return tuple(nexts), breaches, tuple(met)
 
 
 __all__ = ["PROPERTIES", "START", "Breach", "Ghosts", "Property", "laws", "watch"]

@@ -12,6 +12,7 @@ from loopspec.model.properties.monitor import (
     is_claim,
     messages,
     told,
+    tool_of,
 )
 from loopspec.model.words import Answer, Entry, Made, Message, Observation, Rest
 
@@ -71,7 +72,7 @@ def _going_answered(ghost: Going, answer: Answer) -> Going:
         nothing = answer.choice == "enter" and answer.messages == ()
         return ghost._replace(nothing=nothing)
     if answer.gate == "tool":
-        call = answer.names[0] if answer.names else (*ghost.tools, "")[0]
+        call = tool_of(answer, ghost.tools)
         left = tuple(each for each in ghost.tools if each != call)
         ends = (call,) if answer.choice == "concludes" else ()
         return ghost._replace(tools=left, concluding=ghost.concluding + ends)

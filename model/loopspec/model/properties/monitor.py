@@ -131,6 +131,11 @@ def asked(call: Call) -> tuple[Message, ...]:
     return tuple(found)
 
 
+def tool_of(answer: Answer, running: tuple[str, ...]) -> str:
+    """The call that a tool's answer is for: the oldest running one where it does not say."""
+    return answer.names[0] if answer.names else (*running, "")[0]
+
+
 def without(pool: Iterable[Message], gone: Message) -> tuple[Message, ...]:
     """`pool` without its first `gone`."""
     left = list(pool)

@@ -15,6 +15,7 @@ from loopspec.model.properties.monitor import (
     messages,
     number,
     told,
+    tool_of,
     without,
 )
 from loopspec.model.words import Answer, Entry, Message, Observation, Rest
@@ -220,8 +221,8 @@ class Tools(NamedTuple):
     owed: tuple[Message, ...] = ()
 
     def answered(self, answer: Answer) -> "Tools":
-        """The calls behind the answer of one of them; the oldest where it does not say."""
-        call = answer.names[0] if answer.names else (*self.running, "")[0]
+        """The calls behind the answer of one of them."""
+        call = tool_of(answer, self.running)
         running = tuple(each for each in self.running if each != call)
         return self._replace(running=running, given=(*self.given, (call, answer.messages or ())))
 
