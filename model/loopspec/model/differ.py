@@ -23,7 +23,7 @@ from loopspec.model import table as table_module
 from loopspec.model import words as words_module
 from loopspec.model.describe import observation_text, session_text
 from loopspec.model.policy import PROFILES, Policy
-from loopspec.model.runs import flags_of, is_choice
+from loopspec.model.runs import flags_of, is_choice, key_of
 from loopspec.model.scenario import Scenario
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import letter
@@ -211,7 +211,7 @@ class _Search:
         waiting = self.waiting.pop(level, [])
         for number in waiting:  # it grows: a move by itself adds no line
             pair = self.pairs[number]
-            key = (_key(pair.left), _key(pair.right), pair.spent, pair.ahead)
+            key = (key_of(pair.left), key_of(pair.right), pair.spent, pair.ahead)
             if key in self.seen:
                 continue
             if len(self.seen) >= states_max or stop():
@@ -278,11 +278,6 @@ class _Search:
             yield from choices(pair.left, self.scope, pair.spent, new)
         if not (pair.left.quiescent and pair.right.quiescent):
             yield None, pair.spent
-
-
-def _key(session: Any) -> tuple[object, ...]:  # noqa: ANN401
-    """What tells sessions of one scope and machine apart, hashed quickly."""
-    return tuple(session.__dict__.values())[2:]
 
 
 def _names(action: Call | Answer, message: Message) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -120,9 +120,8 @@ def policy_of(side: str) -> "Policy":
         CouldNotRun: it is neither a profile nor a field with one of its values.
 
     """
-    import attrs
-
-    from loopspec.model.policy import CHOICES, NOTES, PROFILES
+    from loopspec.model.policy import CHOICES, PROFILES
+    from loopspec.model.profiles import shown_as, switched
 
     if side in PROFILES:
         return PROFILES[side]
@@ -138,15 +137,9 @@ def policy_of(side: str) -> "Policy":
     for value in CHOICES[field]:
         given = frozenset(text.split("+")) if isinstance(value, frozenset) else text
         if given == value:
-            changes: dict[str, Any] = {field: value}
-            return attrs.evolve(NOTES, **changes)
-    known = ", ".join(value_text(value) for value in CHOICES[field])
+            return switched(field, value)
+    known = ", ".join(shown_as(value) for value in CHOICES[field])
     raise CouldNotRun(f"{field} is one of {known}, not {text!r}")
-
-
-def value_text(value: object) -> str:
-    """A value of a policy as it is typed."""
-    return "+".join(sorted(value)) if isinstance(value, frozenset) else str(value)
 
 
 def chosen_scopes(names: tuple[str, ...]) -> "list[Scope]":
