@@ -1,7 +1,7 @@
 """Judge a loop that is not ours: a toy loop without asyncio, and the adapter around it.
 
 The toy knows prompts (`followup`), the pre-step decision, and steps; nothing else of the contract.
-So it is judged by those scenarios of the corpus that make no other call:
+It says so in its `capabilities`, and is judged by what these leave of the suite:
 
     python examples/your_own_loop.py            # the toy does what the specification allows
     python examples/your_own_loop.py --polite   # it puts a rejected prompt back, and is found out
@@ -14,11 +14,8 @@ import sys
 from collections.abc import Callable, Generator
 from typing import TypeAlias
 
+from loopspec.conformance import ConformanceError, run_conformance
 from loopspec.conformance.control import ControlError
-from loopspec.conformance.corpus import load_corpus
-from loopspec.conformance.drive import run_scenario
-from loopspec.conformance.explain import explain
-from loopspec.conformance.reduce import reduce_scenario
 from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Call, Message, Observation, observation
 
@@ -30,6 +27,10 @@ REPLIES = {"done", "owes", "max-tokens", "error", "cut"}
 """What the toy's provider may answer; it runs no tools and streams nothing."""
 
 
+class Refused(Exception):
+    """Why the loop takes no prompt."""
+
+
 class ToyLoop:
     """Your loop. It tells `tell(kind, name, *values)` what happens, in place of a log and a bus."""
 
@@ -37,11 +38,21 @@ class ToyLoop:
         """An idle loop with an empty queue."""
         self.tell, self.polite = tell, polite
         self.queue: list[Message] = []
-        self.status, self.turn = "idle", 0
+        self.status, self.turn, self.recording = "idle", 0, False
         self.gate: str | None = None
+
+    def record(self, name: str, *values: object) -> None:
+        """Tell a record; until all listeners have it, none of them may change the queue."""
+        self.recording = True
+        self.tell("record", name, *values)
+        self.recording = False
 
     def followup(self, message: Message) -> None:
         """Queue a prompt; start to work unless at work."""
+        if any(message.id == each.id for each in self.queue):
+            raise Refused("duplicate-id")
+        if self.recording:
+            raise Refused("append-refused")
         self.splice(len(self.queue), 0, (message,))
         self.tell("event", "agent/inbox/inserted", message)
         if self.status == "idle":
@@ -59,7 +70,7 @@ class ToyLoop:
 
     def splice(self, start: int, removed: int, inserted: tuple[Message, ...]) -> None:
         """Edit the queue; the record comes first."""
-        self.tell("record", "agent/inbox/spliced", "next-turn", start, removed, inserted, None)
+        self.record("agent/inbox/spliced", "next-turn", start, removed, inserted, None)
         self.queue[start : start + removed] = inserted
 
     def run(self) -> Work:
@@ -68,7 +79,7 @@ class ToyLoop:
         goes_on = True
         while self.queue and goes_on:
             self.turn += 1
-            self.tell("record", "turn/start", self.turn)
+            self.record("turn/start", self.turn)
             message = self.queue[0]
             self.splice(0, 1, ())
             self.tell("event", "agent/inbox/claimed", message, self.turn)
@@ -77,7 +88,7 @@ class ToyLoop:
                 self.tell("event", "agent/error", self.turn, step, error)
             if reason == "blocked" and self.polite:
                 self.splice(0, 0, (message,))
-            self.tell("record", "turn/end", self.turn, reason, None, error)
+            self.record("turn/end", self.turn, reason, None, error)
             goes_on = step > 0 and reason in ("completed", "max-tokens")
         self.status = "idle"
         self.tell("event", "agent/status", "idle")
@@ -97,14 +108,14 @@ class ToyLoop:
             if decision.choice == "reject" or not (entered or owes):
                 return "blocked" if decision.choice == "reject" else "completed", None, step
             step += 1
-            self.tell("record", "step/start", self.turn, step)
+            self.record("step/start", self.turn, step)
             for message in entered:
-                self.tell("record", "user/message", message)
+                self.record("user/message", message)
             self.tell("gate", "provider", self.turn, step)
             reply = (yield "provider").choice
             if reply not in ("error", "cut"):
-                self.tell("record", "assistant/message", self.turn, step, (), False)
-            self.tell("record", "step/end", self.turn, step)
+                self.record("assistant/message", self.turn, step, (), False)
+            self.record("step/end", self.turn, step)
             if reply in ("error", "cut"):
                 return "error", "provider failed", step
             if reply != "owes":
@@ -143,8 +154,12 @@ class ToySubject:
         if call.name != "followup":
             msg = f"the toy has no {call.name}"
             raise ControlError(msg)  # the adapter's limit: an error, never a finding
-        self.loop.followup(call.args[0])  # type: ignore[arg-type]
-        self.tell("return", call.name, None, None)
+        raised = None
+        try:
+            self.loop.followup(call.args[0])  # type: ignore[arg-type]
+        except Refused as error:
+            raised = str(error)
+        self.tell("return", call.name, None, raised)
 
     def answer(self, answer: Answer) -> bool:
         """Keep the answer until `settle`: the loop goes on one tick later, not at once."""
@@ -187,23 +202,16 @@ class ToySubject:
 
 
 def main(polite: bool) -> int:
-    """Judge the toy by every corpus scenario that it can play; 1 when it is broken."""
-    holds = broken = skipped = 0
-    for entry in load_corpus():
-        try:
-            outcome = run_scenario(ToySubject(polite), entry.scenario)
-        except ControlError:
-            skipped += 1
-            continue
-        holds += not outcome.findings
-        broken += bool(outcome.findings)
-        if outcome.findings and broken == 1:
-            found = reduce_scenario(lambda: ToySubject(polite), outcome, outcome.findings[0])
-            sys.stdout.write(explain(found, "toy 1", None, len(entry.scenario), "-") + "\n\n")
-    sys.stdout.write(
-        f"{holds} hold, {broken} broken, {skipped} skipped (calls that a toy has not)\n"
-    )
-    return 1 if broken else 0
+    """Judge the toy by whatever it declares that it can do; 1 when it is broken."""
+    try:
+        result = run_conformance(lambda: ToySubject(polite), seed=1, examples=50)
+    except ConformanceError as error:
+        sys.stdout.write(f"{error}\n")
+        return 1
+    skips = "".join(f"\n  {skip}" for skip in result.skips)
+    actions = sum(stage.actions for stage in result.stages)
+    sys.stdout.write(f"the toy holds over {actions} actions{skips}\n")
+    return 0
 
 
 if __name__ == "__main__":

@@ -16,14 +16,16 @@ from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.conformance.suite import Result, check_subject
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.scenario import parse_scenario
+from loopspec.model.scope import Scope
+from loopspec.model.scopes import DEFAULT_SCOPES
 
 REJECT = "profile notes\nfollowup A\npre-step: reject\n"
 
 
 @cache
-def cover_of(profile: str) -> Cover:
-    """The cover of a profile, searched for once."""
-    return cover_rows(profile=profile)
+def cover_of(profile: str, scopes: tuple[Scope, ...] = DEFAULT_SCOPES) -> Cover:
+    """The cover of a profile, searched for once for each set of scopes."""
+    return cover_rows(scopes, profile)
 
 
 def checked(
@@ -33,7 +35,11 @@ def checked(
     say: Callable[[str, int, int], None] = suite.quiet,
 ) -> Result:
     """Check a subject, with the cover searched for once for all."""
-    with mock.patch.object(suite, "cover_rows", lambda profile: cover_of(profile)):
+
+    def cover(scopes: list[Scope], profile: str) -> Cover:
+        return cover_of(profile, tuple(scopes))
+
+    with mock.patch.object(suite, "cover_rows", cover):
         return check_subject(factory, seed=seed, examples=examples, say=say)
 
 

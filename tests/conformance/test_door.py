@@ -17,7 +17,7 @@ from tests.readme import code_block
 
 @pytest.fixture(autouse=True)
 def _cover_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "cover_rows", lambda profile: cover_of(profile))
+    monkeypatch.setattr(suite, "cover_rows", lambda _, profile: cover_of(profile))
 
 
 def test_a_loop_that_conforms_returns_its_result() -> None:

@@ -179,7 +179,7 @@ def test_an_unknown_capability_is_refused() -> None:
     subject = ModelSubject()
     subject.capabilities = frozenset({"tics"})
 
-    with pytest.raises(ControlError, match="capabilities: expected a set of calls-in-listeners"):
+    with pytest.raises(ControlError, match="capabilities: expected a set of steering"):
         _ = guarded(subject).capabilities
 
 

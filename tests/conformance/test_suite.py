@@ -6,14 +6,14 @@ import attrs
 import pytest
 
 from loopspec.conformance import drive
-from loopspec.conformance.control import Uncontrolled
+from loopspec.conformance.control import ControlError, Uncontrolled
 from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.judge import Judge
 from loopspec.conformance.reduce import Reduced
 from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.conformance.suite import FINDINGS_MAX, Reported, Result, check_subject, doubt
 from loopspec.conformance.verdict import EXITS
-from loopspec.model.words import Call, Entry
+from loopspec.model.words import Answer, Call, Entry
 from tests.conformance.checks import (
     REJECT,
     checked,
@@ -172,24 +172,49 @@ def test_what_was_not_tried_is_a_doubt() -> None:
 
 
 def test_what_an_adapter_cannot_do_is_skipped_with_the_reason() -> None:
-    """No call in a listener, none between ticks; what that leaves untried is a doubt."""
+    """No call that it does not declare, none in a listener or between ticks; the rest holds."""
 
     class Outside(PythonSubject):
-        capabilities = frozenset({"assemble-gate", "fold", "first-listener"})
+        capabilities = frozenset({"steering", "assemble-gate", "fold", "first-listener"})
 
         def later(self, ticks: int, action: Callable[[], None]) -> None:
             pytest.fail("a call was made between ticks")
 
-    result = checked(Outside, 5)
+        def call(self, call: Call) -> None:
+            assert call.name in ("followup", "steer", "inject")
+            super().call(call)
+
+        def answer(self, answer: Answer) -> bool:
+            assert answer.gate in ("assemble", "pre-step", "provider")
+            assert answer.choice not in ("tools", "parallel", "partial")
+            return super().answer(answer)
+
+    result = checked(Outside, 25)
 
     assert [] == result.found
-    assert {"in", "after"}.isdisjoint(window.split()[0] for _, window, _ in result.cells)
+    assert {"at rest"} == {window for _, window, _ in result.cells}
     corpus = result.stages[0]
     assert len(load_corpus()) == corpus.scenarios + sum(corpus.skipped.values())
     assert "skipped: no calls-in-listeners" in corpus.note
     assert any("skipped: no ticks" in reason for reason in result.reasons)
-    assert "inconclusive" == result.verdict
-    assert result.doubts[0].startswith("rows never taken: ")
+    assert ("holds", []) == (result.verdict, result.doubts)
+    assert 10 <= len(result.rows)
+
+
+def test_what_an_adapter_declares_and_cannot_do_is_an_error() -> None:
+    """A declaration is a promise: what then fails is no skip."""
+
+    class Boastful(PythonSubject):
+        def call(self, call: Call) -> None:
+            if call.name == "clear":
+                msg = "there is no clear"
+                raise ControlError(msg)
+            super().call(call)
+
+    result = checked(Boastful)
+
+    assert ("error", []) == (result.verdict, result.found)
+    assert any("there is no clear" in error for error in result.errors)
 
 
 def test_findings_are_limited() -> None:

@@ -148,7 +148,7 @@ def test_the_log_that_a_check_keeps_folds_to_the_same_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The session log in the run folder is opened as any log and tells what the trace tells."""
-    monkeypatch.setattr(suite, "cover_rows", lambda profile: cover_of(profile))
+    monkeypatch.setattr(suite, "cover_rows", lambda _, profile: cover_of(profile))
 
     assert 0 == shell.run(["check", "--examples", "0", "--out", str(tmp_path), "--json"])
 

@@ -18,7 +18,7 @@ CHECK = ["check", "--examples", "0", "--seed", "7"]
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(suite, "cover_rows", lambda profile: cover_of(profile))
+    monkeypatch.setattr(suite, "cover_rows", lambda _, profile: cover_of(profile))
 
 
 def test_a_check_that_holds_leaves_a_folder_and_zero(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 
 from loopspec.conformance.drive import Drive, Outcome
 from loopspec.conformance.judge import Judge
-from loopspec.conformance.subjects.contract import Subject, SubjectFactory
+from loopspec.conformance.subjects.contract import Subject, SubjectFactory, need_of
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario, Window
@@ -190,6 +190,7 @@ class Player:
         self.armed: list[Armed] = []
         self.named = 0
         self.mark: tuple[str, int] = ("", 0)
+        self.can = frozenset({None, *subject.capabilities})
         self.drive = Drive(subject, self.judge, held)
         self.drive.on_delivery = self.delivered
         self.ended = False
@@ -238,6 +239,7 @@ class Player:
         if session is None:
             return
         offered = self.calls_of(family, session, pick)
+        offered = [call for call in offered if need_of(call) in self.can]
         offered = [call for call in offered if call.name == name] or offered
         if not offered:
             return
@@ -259,7 +261,7 @@ class Player:
 
     def delivered(self, seen: Observation) -> None:
         """A delivery is under way: make what was armed for it."""
-        self.armed = [arm for arm in self.armed if arm.needs in self.subject.capabilities]
+        self.armed = [arm for arm in self.armed if arm.needs in self.can]
         where = (seen.name, seen.listener)
         number = self.drive.counts[where]
         for arm in list(self.armed):
@@ -318,6 +320,7 @@ class Player:
         if session is None:
             return
         answers = self.answers_of(label, session, pick)
+        answers = [answer for answer in answers if need_of(answer) in self.can]
         answer = answers[pick % len(answers)]
         self.lines.append(Line(answer))
         if self.drive.answer(len(self.lines) - 1, answer):
@@ -442,8 +445,10 @@ def machine_for(
         )
         def start(self, hooks: int, life: int) -> None:
             """Open a session; the three bits say which hooks are held."""
+            subject = factory()
             held = {gate for bit, gate in enumerate(HOOKS) if hooks >> bit & 1}
-            self.player = Player(factory(), profile, campaign, HELD | held)
+            held = held if "seams" in subject.capabilities else set()
+            self.player = Player(subject, profile, campaign, HELD | held)
             self.player.mortal = life == 0
 
         def checked(self) -> None:

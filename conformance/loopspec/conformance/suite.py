@@ -19,16 +19,22 @@ import attrs
 from loopspec.conformance.control import ControlError
 from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.drive import Outcome, run_scenario
-from loopspec.conformance.judge import Finding
+from loopspec.conformance.judge import SENTENCES, Finding
 from loopspec.conformance.machine import Campaign, add_counts, run_campaign
 from loopspec.conformance.reduce import Reduced, reduce_scenario
-from loopspec.conformance.subjects.contract import SubjectFactory
+from loopspec.conformance.subjects.contract import (
+    CAPABILITIES,
+    SubjectFactory,
+    needed,
+    within,
+)
 from loopspec.conformance.subjects.guarded import guarded_factory
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES
 from loopspec.model.properties import laws
 from loopspec.model.scenario import Scenario, parse_scenario
+from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.table import TABLE
 
 __all__ = ["EFFORTS", "Effort", "Result", "Stage", "check_subject"]
@@ -114,6 +120,8 @@ class Result:
     peak: int = 1
     errors: list[str] = attrs.field(factory=list)
     doubts: list[str] = attrs.field(factory=list)
+    lacking: tuple[str, ...] = ()
+    """The capabilities that the subject does not declare."""
     seconds: float = 0.0
 
     @property
@@ -255,13 +263,6 @@ class _Check:
             self.result.doubts.append("the canary survived: the judge did not see a planted fault")
 
 
-def needed(scenario: Scenario) -> frozenset[str]:
-    """The capabilities without which an adapter cannot play a scenario."""
-    by_window = {"in": "calls-in-listeners", "after": "ticks"}
-    kinds = {line.window.kind for line in scenario.lines}
-    return frozenset(by_window[kind] for kind in kinds if kind in by_window)
-
-
 def quiet(_stage: str, _done: int, _planned: int) -> None:
     """Say nothing."""
 
@@ -288,6 +289,7 @@ def check_subject(
     try:
         subject = factory()
         result.subject, result.version = subject.name, subject.version
+        result.lacking = tuple(each for each in CAPABILITIES if each not in subject.capabilities)
     except ControlError as error:
         result.errors.append(str(error))
         return result
@@ -296,7 +298,8 @@ def check_subject(
     covers: list[Cover] = []
 
     def cover(stage: Stage) -> None:
-        covers.append(cover_rows(profile=profile))
+        scopes = [within(scope, subject.capabilities) for scope in DEFAULT_SCOPES]
+        covers.append(cover_rows(scopes, profile))
         check.scenarios(stage, covers[0].scenarios)
 
     corpus = [each.scenario for each in load_corpus()]
@@ -326,7 +329,9 @@ def doubt(result: Result, cover: Cover | None) -> None:
         if missed:
             shown = "; ".join(" / ".join(cell) for cell in missed[:3])
             result.doubts.append(f"cells never reached ({len(missed)}), for example {shown}")
-    applied = laws(PROFILES[result.profile])
-    unmet = [each.code for each in applied if not result.met.get(each.code)]
+    expected = {each.code for each in laws(PROFILES[result.profile])}
+    if cover is not None and result.lacking:  # some premises may be out of its reach
+        expected &= cover.met
+    unmet = [code for code in SENTENCES if code in expected and not result.met.get(code)]
     if unmet:
         result.doubts.append(f"premises never met: {', '.join(unmet)}")

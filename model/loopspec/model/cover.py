@@ -23,18 +23,26 @@ At: TypeAlias = tuple[int, int]
 
 
 class Cover(NamedTuple):
-    """Scenarios that take the rows and reach the cells that the explored scopes enable."""
+    """Scenarios that take the rows and reach the cells that the explored scopes enable.
+
+    A scope without any call enables nothing, and is left out.
+    """
 
     scenarios: tuple[Scenario, ...]
     rows: frozenset[str]
     cells: frozenset[Cell]
+    met: frozenset[str]
+    """The properties whose premises are met on the way."""
 
 
 def cover_rows(scopes: Iterable[Scope] = DEFAULT_SCOPES, profile: str = "notes") -> Cover:
     """The cover of what the scopes of `profile` reach within `STATES_MAX` states each."""
     explored = [
-        explore(scope, states_max=STATES_MAX) for scope in scopes if scope.profile == profile
+        explore(scope, states_max=STATES_MAX)
+        for scope in scopes
+        if scope.profile == profile and scope.calls
     ]
+    met = frozenset(code for each in explored for code in each.met)
     cells = frozenset(cell for each in explored for cell in each.cells)
     chosen: list[Scenario] = []
     rows: set[str] = set()
@@ -48,7 +56,7 @@ def cover_rows(scopes: Iterable[Scope] = DEFAULT_SCOPES, profile: str = "notes")
         if isinstance(key, str):
             rows.add(key)  # the row of a call is none of the moves behind it
         chosen.append(witness(each, *at))
-    return Cover(tuple(dict.fromkeys(chosen)), frozenset(rows), cells)
+    return Cover(tuple(dict.fromkeys(chosen)), frozenset(rows), cells, met)
 
 
 def shortest_first(explored: Iterable[Explored]) -> Iterator[tuple[str | Cell, Explored, At]]:

@@ -15,6 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
+import attrs
+
+from loopspec.model.scenario import Scenario
+from loopspec.model.scope import Scope
 from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Call, Message, Observation
 
@@ -25,12 +29,18 @@ __all__ = [
     "Observer",
     "Subject",
     "SubjectFactory",
+    "need_of",
+    "needed",
+    "within",
 ]
 
 Lists: TypeAlias = tuple[tuple[Message, ...], tuple[Message, ...]]
 """Pending messages: next-turn, next-step."""
 
 CAPABILITIES: Final = {
+    "steering": "steer and inject: deliveries to the next step",
+    "edits": "append, prepend, splice, replace, remove and clear",
+    "cancel": "cancel, with a cause, with and without the inbox",
     "calls-in-listeners": "calls can be made inside the delivery of a record or an event",
     "first-listener": "deliveries to a listener before all others are seen",
     "ticks": "a call can be made a number of ticks after an observation",
@@ -43,7 +53,57 @@ CAPABILITIES: Final = {
     "waiting": "waiting for idle, with its settlement",
     "disposal": "disposal, with its settlement",
 }
-"""What a subject may declare, with what it means. What is not declared is skipped, not held."""
+"""What a subject may declare, with what it means. What is not declared is skipped, not held.
+
+Every subject has `followup` and the gates `assemble`, `pre-step` and `provider`.
+"""
+
+CALLS_NEED: Final = {
+    "steer": "steering",
+    "inject": "steering",
+    "append": "edits",
+    "prepend": "edits",
+    "splice": "edits",
+    "replace": "edits",
+    "remove": "edits",
+    "clear": "edits",
+    "cancel": "cancel",
+    "maintenance": "maintenance",
+    "when-idle": "waiting",
+    "dispose": "disposal",
+}
+ANSWERS_NEED: Final = {"tools": "tools", "parallel": "tools", "partial": "streaming"}
+WINDOWS_NEED: Final = {"in": "calls-in-listeners", "after": "ticks"}
+
+
+def need_of(action: Call | Answer) -> str | None:
+    """The capability without which a subject cannot take an action; None when each can."""
+    if isinstance(action, Call):
+        return CALLS_NEED.get(action.name)
+    return ANSWERS_NEED.get(action.choice)
+
+
+def needed(scenario: Scenario) -> frozenset[str]:
+    """The capabilities without which a subject cannot play a scenario."""
+    needs = {need_of(line.action) for line in scenario.lines}
+    needs |= {WINDOWS_NEED.get(line.window.kind) for line in scenario.lines}
+    seams = {"seams"} if scenario.held - HELD else set()
+    return frozenset(each for each in needs if each is not None) | seams
+
+
+def within(scope: Scope, capabilities: frozenset[str]) -> Scope:
+    """The part of a scope that a subject with these capabilities can play."""
+    can = (None, *capabilities)
+    return attrs.evolve(
+        scope,
+        calls=tuple(name for name in scope.calls if CALLS_NEED.get(name) in can),
+        inside=scope.inside if "calls-in-listeners" in can else 0,
+        between=scope.between and "ticks" in can,
+        tools=scope.tools if "tools" in can else (),
+        streams=scope.streams if "streaming" in can else 0,
+        gates=scope.gates if "seams" in can else (),
+    )
+
 
 FAULTS: Final = {
     "task failed": "an exception of a task or callback that nobody in the subject received",

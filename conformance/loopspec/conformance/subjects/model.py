@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from loopspec.conformance.subjects.contract import Lists
+from loopspec.conformance.subjects.contract import CAPABILITIES, Lists
 from loopspec.model.policy import NOTES, Policy
 from loopspec.model.session import HELD, Session
 from loopspec.model.table import Moved, Refusal, apply, move
@@ -26,9 +26,7 @@ class ModelSubject:
 
     name = "model"
     version = VERSION
-    capabilities = frozenset(
-        {"calls-in-listeners", "first-listener", "ticks", "assemble-gate", "fold"}
-    )
+    capabilities = frozenset(CAPABILITIES)
 
     def __init__(
         self,
