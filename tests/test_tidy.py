@@ -61,6 +61,18 @@ LOCK_FILES: Final = {
     *("npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock"),
 }
 
+OPENS: Final = {
+    *("open", "fdopen", "read_bytes", "read_text", "write_bytes", "write_text", "touch"),
+    *("copy", "copy2", "copyfile", "copytree", "copyfileobj", "mmap"),
+}
+"""Calls that open a file, or copy one."""
+
+FILES_OF_THEIR_OWN: Final = {
+    "loopspec.impl.ownership",  # the note that says who owns a log
+    "loopspec.impl.schemas",  # the JSON schemas that come with the part
+    "loopspec.impl.schemas.__main__",
+}
+
 # Spelled in two halves, so that this file does not hold what it looks for.
 REGISTRIES: Final = tuple(
     head + tail
@@ -324,6 +336,22 @@ def data_is_not_code(root: Path) -> Iterator[str]:
                 yield f"{place}:{node.lineno} reads marshalled data"
 
 
+def only_sqlite_opens_a_log(root: Path) -> Iterator[str]:
+    """Closing any other descriptor of a log's file drops its locks and loses what comes after.
+
+    Allowed are the modules of `FILES_OF_THEIR_OWN`, and the folder of a new log.
+    """
+    for path, tree in modules_of(root, "impl"):
+        if name_of(root, path) in FILES_OF_THEIR_OWN:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _called(node) in OPENS:
+                text = ast.unparse(node.func)
+                by_sqlite = text in ("SessionLog.open", "Store.open", "LogFile.open")
+                if not by_sqlite and ast.unparse(node) != "os.open(folder, os.O_RDONLY)":
+                    yield f"{path.relative_to(root)}:{node.lineno} opens a file by {text}"
+
+
 def pages_make_text_nodes(root: Path) -> Iterator[str]:
     """No string becomes markup in a browser, and no template switches escaping off."""
     bad = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "|safe", "| safe")
@@ -414,6 +442,7 @@ FAULTS: Final[dict[Check, dict[str, str]]] = {
     no_test_sleeps: {"tests/test_x.py": "import time\ntime.sleep(0.1)\n"},
     no_test_has_a_fixed_port: {"tests/test_x.py": "serve(port=8080)\n"},
     data_is_not_code: {"impl/loopspec/impl/x.py": "import pickle\n"},
+    only_sqlite_opens_a_log: {"impl/loopspec/impl/x.py": "open('session.sqlite')\n"},
     pages_make_text_nodes: {"reports/loopspec/reports/templates/x.html": "{{ x|safe }}"},
     every_verb_has_a_heading: {"reports/loopspec/cli/dance.py": "def command(): ...\n"},
     every_note_has_a_kind: {"changes/x.feature.md": ""},
@@ -447,6 +476,9 @@ MORE_FAULTS: Final[list[tuple[Check, dict[str, str]]]] = [
     (no_file_names_a_machine, {"README.md": f"../{OUTSIDE_DATA}\n"}),
     (data_is_not_code, {"impl/loopspec/impl/x.py": "import marshal\nmarshal.loads(b'')\n"}),
     (data_is_not_code, {"impl/loopspec/impl/x.py": "from marshal import loads\n"}),
+    (only_sqlite_opens_a_log, {"impl/loopspec/impl/x.py": "log_path.read_bytes()\n"}),
+    (only_sqlite_opens_a_log, {"impl/loopspec/impl/x.py": "shutil.copy(a, b)\n"}),
+    (only_sqlite_opens_a_log, {"impl/loopspec/impl/x.py": "os.open(file, os.O_RDONLY)\n"}),
 ]
 
 FINE: Final[list[tuple[Check, dict[str, str]]]] = [
@@ -460,6 +492,7 @@ FINE: Final[list[tuple[Check, dict[str, str]]]] = [
     ),
     (the_model_is_pure, {"model/loopspec/model/graph.py": "def f():\n    import networkx\n"}),
     (data_is_not_code, {"impl/loopspec/impl/x.py": "import marshal\nmarshal.dumps(1)\n"}),
+    (only_sqlite_opens_a_log, {"impl/loopspec/impl/x.py": "SessionLog.open(path)\n"}),
     (no_test_sleeps, {"tests/test_x.py": "async def f():\n    await asyncio.sleep(0)\n"}),
     (
         no_test_sleeps,

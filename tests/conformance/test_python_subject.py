@@ -315,7 +315,7 @@ def test_a_log_that_lost_its_newest_record_is_folded_anew(driven: Driven) -> Non
     driven.call("inject", A)
     driven.call("inject", B)
     assert driven.subject.folded() == ((), (A, B))
-    driven.subject._log._connection.execute("DELETE FROM record WHERE seq = 1")
+    driven.subject._log._file._connection.execute("DELETE FROM record WHERE seq = 1")
 
     assert driven.subject.folded() == ((), (A,)) != driven.subject.lists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import pytest
 
 from loopspec.impl import (
     AppendRefused,
+    BadArgument,
+    FlushFailed,
     LogBusy,
     LogClosed,
     LogUnreadable,
@@ -26,6 +29,14 @@ from loopspec.impl import (
 def path_in(folder: Path) -> Path:
     """Return where a test keeps its log."""
     return folder / "session.sqlite"
+
+
+def setting(log: SessionLog, name: str) -> object:
+    """Return a setting of the connection that writes."""
+    connection = log._file._connection
+    assert connection is not None
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return value
 
 
 def other_reader(path: Path) -> int:
@@ -101,12 +112,31 @@ os._exit(9)
         assert [1] == [record.data["turn"] for record in log.read()]
 
 
-def test_connection_is_wal_with_full_synchronisation(tmp_path: Path) -> None:
+def test_settings_of_the_connection_that_writes(tmp_path: Path) -> None:
     """What the durability of an acknowledged record rests on."""
+    expected = {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "page_size": 4096,
+        "wal_autocheckpoint": 1000,
+        "journal_size_limit": 16 * 1024 * 1024,
+        "busy_timeout": 0,
+        "trusted_schema": 0,
+        "cell_size_check": 1,
+        "user_version": 2,
+    }
     with SessionLog.create(path_in(tmp_path)) as log:
-        assert log._connection is not None
-        assert ("wal",) == log._connection.execute("PRAGMA journal_mode").fetchone()
-        assert (2,) == log._connection.execute("PRAGMA synchronous").fetchone()
+        assert expected == {name: setting(log, name) for name in expected}
+    with SessionLog.open(path_in(tmp_path), durability="process") as log:
+        assert {**expected, "synchronous": 1} == {name: setting(log, name) for name in expected}
+
+
+@pytest.mark.parametrize("name", ["durability", "writer"])
+def test_unknown_setting_is_refused_before_anything_is_made(tmp_path: Path, name: str) -> None:
+    """The sentence lists what there is."""
+    with pytest.raises(BadArgument, match=f"{name} must be one of"):
+        SessionLog.create(path_in(tmp_path), **{name: "paper"})  # type: ignore[arg-type]
+    assert [] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -234,7 +264,8 @@ def test_record_given_to_listeners_cannot_be_changed() -> None:
 def test_second_owner_is_refused_and_the_first_notices_nothing(tmp_path: Path) -> None:
     """One owner at a time, also within one process."""
     with SessionLog.create(path_in(tmp_path)) as log:
-        with pytest.raises(LogBusy, match="owner"):
+        says = f"has an owner already, process {os.getpid()} since 20..-..-..T"
+        with pytest.raises(LogBusy, match=says):
             SessionLog.open(path_in(tmp_path))
         with pytest.raises(LogBusy):
             SessionLog.create(path_in(tmp_path))
@@ -254,7 +285,7 @@ def test_close_is_idempotent_and_ends_appends(tmp_path: Path) -> None:
         log.read()
     with pytest.raises(LogClosed):
         asyncio.run(log.flush())
-    assert not list(tmp_path.glob("*-wal"))
+    assert {"session.sqlite", "session.sqlite.lock"} >= {path.name for path in tmp_path.iterdir()}
     assert 1 == other_reader(path_in(tmp_path))
 
 
@@ -270,13 +301,19 @@ def damage(path: Path, statement: str) -> None:
     ("statement", "says"),
     [
         ("DELETE FROM record WHERE seq = 1", "lacks record 1"),
-        ("UPDATE record SET body = x'7b' WHERE seq = 1", "record 1 .*damaged"),
-        ("UPDATE record SET body = x'ff' WHERE seq = 1", "record 1 .*damaged"),
-        ("UPDATE record SET body = CAST('[1]' AS BLOB) WHERE seq = 1", "must be an object"),
-        ("UPDATE record SET body = (SELECT body FROM record) WHERE seq = 1", "says that it is"),
+        ("DELETE FROM record WHERE seq = 2", "lacks record 2: it was closed with 3 records"),
+        ("DELETE FROM record", "lacks record 0"),
+        ("UPDATE record SET body = x'7b' WHERE seq = 1", "record 1 .*damaged: its chain"),
+        ("UPDATE record SET body = 'text' WHERE seq = 1", "record 1 .*damaged"),
+        ("UPDATE record SET chain = zeroblob(16) WHERE seq = 1", "record 1 .*damaged"),
+        ("UPDATE record SET body = (SELECT body FROM record) WHERE seq = 1", "record 1 .*damaged"),
+        ("UPDATE record SET session = 'mail' WHERE seq = 1", "holds 2 sessions: mail, main"),
+        ("UPDATE closed SET records = 2", "lacks record 3"),
+        ("UPDATE closed SET mark = zeroblob(16)", "mark of its closing does not fit"),
         ("PRAGMA application_id = 1", "not a session log"),
         ("PRAGMA user_version = 9", "format 9"),
-        ("DROP TABLE record", "damaged"),
+        ("DROP TABLE record", "tables are not those of a session log"),
+        ("CREATE VIEW more AS SELECT 1", "tables are not those of a session log"),
     ],
 )
 def test_damaged_log_gives_one_clear_error(tmp_path: Path, statement: str, says: str) -> None:
@@ -306,20 +343,75 @@ def test_missing_existing_and_foreign_files_are_named(tmp_path: Path) -> None:
         SessionLog.create(tmp_path / "nowhere" / "session.sqlite")
 
 
-def test_full_disk_refuses_the_append_and_says_what_was_lost(tmp_path: Path) -> None:
-    """Records that were told but not flushed are gone, so nothing may follow them."""
-    log = SessionLog.create(path_in(tmp_path))
-    assert log._connection is not None
-    log._connection.execute("PRAGMA max_page_count = 3")
+def fill(log: SessionLog, number: int) -> None:
+    """Append a record of about a kilobyte."""
     block = {"type": "text", "text": "x" * 900}
     message = {"role": "user", "source": {"kind": "user"}, "content": [block]}
+    log.append("user/message", {**message, "id": str(number)})
+
+
+def test_full_disk_refuses_the_append_and_says_what_was_lost(tmp_path: Path) -> None:
+    """In place: records that were told but not flushed are gone, so nothing may follow them."""
+    log = SessionLog.create(path_in(tmp_path), writer="inline")
+    fill(log, 0)
+    asyncio.run(log.flush())
+    setting(log, "max_page_count = 8")
     with pytest.raises(AppendRefused, match="full"):
-        for number in range(100):
-            log.append("user/message", {**message, "id": str(number)})
-    with pytest.raises(AppendRefused):
+        for number in range(1, 100):
+            fill(log, number)
+    with pytest.raises(LogClosed, match="lost its unflushed records"):
         log.append("turn/start", {"turn": 1})
     log.close()
-    SessionLog.open(path_in(tmp_path)).close()
+    with SessionLog.open(path_in(tmp_path)) as log:
+        assert [0] == [record.seq for record in log.read()]
+
+
+def test_full_disk_fails_the_flush_of_a_log_with_a_thread(tmp_path: Path) -> None:
+    """What was acknowledged is there, and the log is open again for another owner."""
+    log = SessionLog.create(path_in(tmp_path))
+    fill(log, 0)
+    asyncio.run(log.flush())
+    assert log._file._connection is not None
+    log._file._connection.execute("PRAGMA max_page_count = 8")
+    for number in range(1, 100):
+        fill(log, number)
+    with pytest.raises(FlushFailed, match="full"):
+        asyncio.run(log.flush())
+    with pytest.raises(LogClosed, match="could not be made durable"):
+        fill(log, 100)
+    with pytest.raises(LogClosed, match="could not be made durable"):
+        asyncio.run(log.flush())
+    assert not log.is_open
+    with SessionLog.open(path_in(tmp_path)) as again:
+        assert [0] == [record.seq for record in again.read()]
+        assert "ended without closing; records after 0, if there were any" in again.remark
+    log.close()
+
+
+def test_log_that_was_closed_says_nothing_and_one_that_was_not_says_so(tmp_path: Path) -> None:
+    """The mark goes with the first append after it, and reading alone keeps it."""
+    with SessionLog.create(path_in(tmp_path)) as log:
+        log.append("turn/start", {"turn": 1})
+    for _ in range(2):
+        with SessionLog.open(path_in(tmp_path)) as log:
+            assert "" == log.remark
+    log = SessionLog.open(path_in(tmp_path))
+    log.append("turn/start", {"turn": 2})
+    asyncio.run(log.flush())
+    log._file.give_up("the test drops it")
+    with SessionLog.open(path_in(tmp_path)) as log:
+        assert "ended without closing; records after 1, if there were any, cannot" in log.remark
+    with SessionLog.open(path_in(tmp_path)) as log:
+        assert "" == log.remark
+
+
+def test_log_without_records_is_closed_or_not_as_well(tmp_path: Path) -> None:
+    """An empty log that was closed is told from one whose records may be lost."""
+    SessionLog.create(path_in(tmp_path))._file.give_up("the test drops it")
+    with SessionLog.open(path_in(tmp_path)) as log:
+        assert "ended without closing; records in it, if there were any" in log.remark
+    with SessionLog.open(path_in(tmp_path)) as log:
+        assert "" == log.remark
 
 
 def test_reading_passes_a_page_boundary() -> None:

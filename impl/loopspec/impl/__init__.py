@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from loopspec.impl.records import InboxSpliced, Record
     from loopspec.impl.signal import Signal
+    from loopspec.impl.store import Store
     from loopspec.impl.tools import ToolCall, ToolResult, Tools, ToolUse
 
 _HOMES = {
@@ -131,6 +132,7 @@ _HOMES = {
         "Record",
     ),
     "signal": ("Signal",),
+    "store": ("Store",),
     "tools": (
         "ToolCall",
         "ToolResult",
@@ -185,6 +187,7 @@ __all__ = [
     "SessionLog",
     "Signal",
     "StatusChanged",
+    "Store",
     "TextBlock",
     "ToolCall",
     "ToolResult",

@@ -100,6 +100,7 @@ class Batch:
         return Done(result)
 
     async def _call(self, use: ToolUse) -> None:
+        """Record the call, durably: a crash must not leave an effect without a trace."""
         self._record_call(use)
         await self.log.flush()
 

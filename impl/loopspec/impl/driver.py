@@ -92,6 +92,7 @@ class Driver:
         while not signal.aborted:
             ending = await self._take_turn(signal)
             if ending is None:
+                self._now.has_looked_last = True
                 break
             if self._goes_on(ending) and self._pending.has_pending:
                 signal = self._now.renew_signal()

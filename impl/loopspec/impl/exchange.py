@@ -103,8 +103,15 @@ class Exchange:
         signal._raise_if_aborted()
         options = await self.bus.waterfall("agent/request", payload, NO_OPTIONS)
         signal._raise_if_aborted()
+        # What is appended while the disk is waited for is not acknowledged, so not asked about.
+        history = tuple(self._history)
+        await self._durable(signal)
+        return Request(turn, step, history, signal, options)
+
+    async def _durable(self, signal: Signal) -> None:
+        """Nothing leaves the process before the records that it rests on are acknowledged."""
         await self.log.flush()
-        return Request(turn, step, tuple(self._history), signal, options)
+        signal._raise_if_aborted()
 
     async def _recover(self, request: Request, failure: Exception) -> None:
         """Return for another attempt, or raise: the failure, or what a listener raised (ST-20)."""

@@ -163,7 +163,7 @@ class PythonSubject:
         self.close()
         impl, loop = self._impl, controlled_loop(debug=self._debug)
         self.log_path = self._next_path()
-        self._log = impl.SessionLog.create(self.log_path)
+        self._log = impl.SessionLog.create(self.log_path, writer="inline")
         self._fold = _Fold()
         self._loop = loop
         self._disposal = None

@@ -1,0 +1,147 @@
+"""The file below the session log: how it is opened, what stands in it, and its settings.
+
+Nothing opens a log's files except through SQLite: closing any other descriptor of the file drops
+the locks of the whole process, and a reader elsewhere then deletes the write-ahead log under the
+owner, with everything in it that was acknowledged.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from loopspec.impl.errors import BadArgument, LogUnreadable
+
+APPLICATION_ID: Final = 0x6C737063
+"""Written into the file's header, so that another program's database is told from a log."""
+
+FORMAT: Final = 2
+SYNCHRONOUS: Final = {"power": "FULL", "process": "NORMAL"}
+"""What an acknowledged record survives: a power cut, or only the end of the process."""
+
+TABLES: Final = {
+    "record": "CREATE TABLE record (session TEXT NOT NULL, seq INTEGER NOT NULL, "
+    "body BLOB NOT NULL, chain BLOB NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID",
+    "closed": "CREATE TABLE closed (session TEXT NOT NULL PRIMARY KEY, "
+    "records INTEGER NOT NULL, mark BLOB NOT NULL) WITHOUT ROWID",
+}
+"""The whole schema. A file with any other is no session log of this format."""
+
+
+class Connection(Protocol):
+    """What is used of a connection of `sqlite3`; the tests put failing disks below it."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """True between BEGIN and COMMIT."""
+        ...
+
+    def execute(self, sql: str, parameters: Any = ..., /) -> Any:  # noqa: ANN401 - a cursor
+        """Run one statement and return its cursor; raises `sqlite3.Error`."""
+        ...
+
+    def close(self) -> None:
+        """Give the connection up; an open transaction is rolled back."""
+        ...
+
+
+Connect = Callable[[str], Connection]
+"""Opens a database by its URI; raises `sqlite3.Error`."""
+
+
+def connect_sqlite(uri: str) -> Connection:
+    """Open a database with the SQLite of Python; a connection may pass between threads."""
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=0, check_same_thread=False)
+
+
+def opened(connect: Connect, file: Path, mode: str) -> Connection:
+    """Open a log's file in a mode of SQLite; raises `LogUnreadable`."""
+    try:
+        return connect(f"{file.as_uri()}?mode={mode}")
+    except sqlite3.Error as error:
+        msg = f"cannot open the session log {file}: {error}."
+        raise LogUnreadable(msg) from error
+
+
+def synchronous(durability: str) -> str:
+    """Return the setting of SQLite for a durability; raises `BadArgument` for an unknown one."""
+    if durability not in SYNCHRONOUS:
+        msg = f"durability must be one of {', '.join(SYNCHRONOUS)}, not {durability!r}."
+        raise BadArgument(msg)
+    return SYNCHRONOUS[durability]
+
+
+def configure_writer(connection: Connection, durability: str) -> None:
+    """Set up the one connection that writes and checkpoints."""
+    for setting in (
+        "page_size = 4096",
+        "journal_mode = WAL",
+        f"synchronous = {synchronous(durability)}",
+        "wal_autocheckpoint = 1000",
+        f"journal_size_limit = {16 * 1024 * 1024}",
+        "trusted_schema = OFF",
+        "cell_size_check = ON",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def configure_reader(connection: Connection) -> None:
+    """Set up a connection that may only read."""
+    for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def make_tables(connection: Connection) -> None:
+    """Write the schema and the marks of the format."""
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in TABLES.values():
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
+
+
+def expect_log(connection: Connection, file: Path) -> None:
+    """Raise `LogUnreadable` unless the file is a session log of this format, with our schema."""
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        schema = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
+    except sqlite3.Error as error:
+        msg = f"{file} is not a session log: {error}."
+        raise LogUnreadable(msg) from error
+    if application != APPLICATION_ID:
+        msg = f"{file} is not a session log: its application id is {application:#x}."
+        raise LogUnreadable(msg)
+    if version != FORMAT:
+        msg = f"{file} has log format {version}; this version reads format {FORMAT}."
+        raise LogUnreadable(msg)
+    if schema != TABLES:
+        msg = f"{file} is damaged: its tables are not those of a session log."
+        raise LogUnreadable(msg)
+
+
+def expect_sound(connection: Connection, file: Path) -> None:
+    """Raise `LogUnreadable` when SQLite finds the structure of the file broken."""
+    try:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        msg = f"{file} is damaged: {error}."
+        raise LogUnreadable(msg) from error
+    if found != ("ok",):
+        msg = f"{file} is damaged: SQLite's quick_check says {found[0] if found else None!r}."
+        raise LogUnreadable(msg)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the name of a new file durable."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,269 @@
+"""Two ways to run the same commits: in place, and on one thread for all sessions of a store.
+
+`Inline` inserts at once and commits inside `flush`, which never suspends: for a controlled loop,
+for tests, and wherever nobody minds that the event loop waits for the disk. `WriterThread` keeps
+what a session appends until its flush and hands it over as one unit; the thread drains its queue
+into one transaction, so that one commit acknowledges everybody who came meanwhile. A unit is in
+one transaction as a whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Protocol, TypeAlias
+
+import attrs
+
+from loopspec.impl.commits import Commits
+from loopspec.impl.errors import AppendRefused, FlushFailed
+
+Row: TypeAlias = tuple[int, bytes]
+"""A record as it is stored: its number and its body."""
+
+UNITS_MAX: Final = 10_000
+"""Units of one transaction: a flood is committed in pieces, so that nobody waits without end."""
+
+HINT: Final = "open the log again: it holds what is durable."
+
+
+class Writer(Protocol):
+    """What a store needs of either way."""
+
+    failure: str
+    """Why nothing can be written any more; empty while it can."""
+
+    def insert(self, session: str, seq: int, body: bytes) -> None:
+        """Take a record; raises `AppendRefused`, and the record is not taken then."""
+        ...
+
+    async def flush(self, session: str) -> None:
+        """Return when what the session inserted is committed; raises `FlushFailed`."""
+        ...
+
+    def finish(self, session: str, count: int) -> None:
+        """Commit what the session inserted and its mark, waiting in place; raises `FlushFailed`."""
+        ...
+
+    def tail(self, session: str) -> list[Row]:
+        """Return the records that were taken and are not to be read in the file yet."""
+        ...
+
+    def stop(self) -> None:
+        """End whatever runs; everything taken before was committed or has failed. Idempotent."""
+        ...
+
+
+class Inline:
+    """Inserts and commits in the caller's stack."""
+
+    def __init__(self, commits: Commits, name: str) -> None:
+        """`name` is what sentences call the log."""
+        self.failure = ""
+        self._commits = commits
+        self._name = name
+
+    def insert(self, session: str, seq: int, body: bytes) -> None:
+        """Insert now; a refusal raises here and leaves the log as it was."""
+        commits = self._commits
+        pending = commits.pending
+        try:
+            commits.insert(session, seq, body)
+        except sqlite3.Error as error:
+            if pending and not commits.pending:
+                # SQLite rolled the whole transaction back (a full disk does): records that
+                # were told to listeners are gone, so nothing may follow them.
+                self.failure = f"{self._name} lost its unflushed records: {error}."
+            raise AppendRefused(_not_written(seq, self._name, error)) from error
+
+    async def flush(self, session: str) -> None:
+        """Commit now; never suspends."""
+        self._commit()
+
+    def finish(self, session: str, count: int) -> None:
+        """Commit now, with the mark."""
+        try:
+            self._commits.seal(session, count)
+        except sqlite3.Error as error:
+            self._fail(error)
+        self._commit()
+
+    def tail(self, session: str) -> list[Row]:
+        """Nothing: the connection that reads is the one that inserted."""
+        return []
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+    def _commit(self) -> None:
+        try:
+            self._commits.commit()
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def _fail(self, error: sqlite3.Error) -> None:
+        self.failure = _not_durable(self._name, error)
+        raise FlushFailed(self.failure, HINT) from error
+
+
+@attrs.define(eq=False)
+class Unit:
+    """What one session handed over at once, and who waits for it."""
+
+    session: str
+    rows: list[Row]
+    seal: int | None = None
+    done: bool = False
+    failure: str = ""
+    waiters: list[tuple[asyncio.AbstractEventLoop | None, Callable[[], object]]] = attrs.field(
+        factory=list
+    )
+
+
+class WriterThread:
+    """Commits for all sessions of a store on one thread, which starts with the first unit."""
+
+    def __init__(self, commits: Commits, name: str) -> None:
+        """`name` is what sentences call the log."""
+        self.failure = ""
+        self._commits = commits
+        self._name = name
+        self._kept: dict[str, list[Row]] = {}
+        self._handed: dict[str, deque[Unit]] = {}
+        self._queue: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def insert(self, session: str, seq: int, body: bytes) -> None:
+        """Keep the record until the session's next flush."""
+        self._kept.setdefault(session, []).append((seq, body))
+
+    async def flush(self, session: str) -> None:
+        """Hand over what is kept and wait for its commit; awaits one bare future."""
+        unit = self._hand_over(session)
+        if unit is None:
+            return
+        loop = asyncio.get_running_loop()
+        committed: asyncio.Future[None] = loop.create_future()
+        if self._tell(unit, loop, partial(_settle, committed)):
+            await committed
+        if unit.failure:
+            raise FlushFailed(unit.failure, HINT)
+
+    def finish(self, session: str, count: int) -> None:
+        """Hand over what is kept, with the mark, and block until it is committed."""
+        unit = self._hand_over(session, seal=count)
+        assert unit is not None, "a mark is always handed over"
+        committed = threading.Event()
+        if self._tell(unit, None, committed.set):
+            committed.wait()
+        if unit.failure:
+            raise FlushFailed(unit.failure, HINT)
+
+    def tail(self, session: str) -> list[Row]:
+        """Return what is kept or handed over, without what is committed."""
+        handed = [row for u in self._handed.get(session, ()) if not u.done for row in u.rows]
+        return [*handed, *self._kept.get(session, ())]
+
+    def stop(self) -> None:
+        """Let the thread finish its queue, and wait for its end."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._queue.put(None)
+            thread.join()
+
+    # -- in the thread of whoever appends -----------------------------------------------------
+
+    def _hand_over(self, session: str, seal: int | None = None) -> Unit | None:
+        handed = self._handed.setdefault(session, deque())
+        while handed and handed[0].done and not handed[0].failure:
+            handed.popleft()
+        rows = self._kept.pop(session, [])
+        if rows or seal is not None:
+            unit = Unit(session, rows, seal)
+            handed.append(unit)
+            self._queue.put(unit)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name=f"writer of {self._name}", daemon=True
+                )
+                self._thread.start()
+        return handed[-1] if handed else None
+
+    def _tell(
+        self, unit: Unit, loop: asyncio.AbstractEventLoop | None, waiter: Callable[[], object]
+    ) -> bool:
+        """Have the waiter called once the unit is done; False when it is done already."""
+        with self._lock:
+            if unit.done:
+                return False
+            unit.waiters.append((loop, waiter))
+            return True
+
+    # -- in the writer's thread -----------------------------------------------------------------
+
+    def _run(self) -> None:
+        ends = False
+        while not ends:
+            drained: list[Unit | None] = [self._queue.get()]
+            while len(drained) < UNITS_MAX and not self._queue.empty():
+                drained.append(self._queue.get())
+            ends = None in drained
+            units = [unit for unit in drained if unit is not None]
+            self._commit(units)
+            self._acknowledge(units)
+
+    def _commit(self, units: list[Unit]) -> None:
+        """One transaction for all units; after a failure nothing is tried any more."""
+        if self.failure:
+            return
+        try:
+            for unit in units:
+                for seq, body in unit.rows:
+                    self._commits.insert(unit.session, seq, body)
+                if unit.seal is not None:
+                    self._commits.seal(unit.session, unit.seal)
+            self._commits.commit()
+        except Exception as error:  # whatever it was, those who wait must hear of it
+            self.failure = _not_durable(self._name, error)
+
+    def _acknowledge(self, units: list[Unit]) -> None:
+        calls: dict[asyncio.AbstractEventLoop | None, list[Callable[[], object]]] = {}
+        with self._lock:
+            for unit in units:
+                unit.failure = self.failure
+                unit.done = True
+                for loop, waiter in unit.waiters:
+                    calls.setdefault(loop, []).append(waiter)
+        for loop, waiters in calls.items():
+            if loop is None:
+                _call_all(waiters)
+                continue
+            try:
+                loop.call_soon_threadsafe(_call_all, waiters)
+            except RuntimeError:
+                continue  # that loop was closed: nobody waits there any more
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    """The one who waited may have been cancelled."""
+    if not future.done():
+        future.set_result(None)
+
+
+def _call_all(waiters: list[Callable[[], object]]) -> None:
+    for waiter in waiters:
+        waiter()
+
+
+def _not_written(seq: int, name: str, error: Exception) -> str:
+    return f"record {seq} of {name} could not be written: {error}."
+
+
+def _not_durable(name: str, error: Exception) -> str:
+    return f"the records of {name} could not be made durable: {error}."
