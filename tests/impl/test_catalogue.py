@@ -14,8 +14,10 @@ from loopspec.impl.catalogue import CATALOGUE, Entry, to_markdown
 from loopspec.impl.endings import Ending
 from loopspec.impl.payloads import EVENTS, SERIALS, WATERFALLS
 from loopspec.impl.records import (
+    OUTCOME_UNKNOWN,
     RECORDS,
     AssistantMessage,
+    EndSeed,
     InboxSpliced,
     StepEnd,
     StepStart,
@@ -42,7 +44,8 @@ FULL_RECORDS: dict[str, Any] = {
     "user/message": text_message("A"),
     "assistant/message": AssistantMessage(1, 1, text_message("A"), ("X",), True),
     "tool/call": ToolCalled(1, 1, "X", "read", {"path": "a"}),
-    "tool/result": ToolAnswered(1, 1, "X", "ok", (TextBlock("found"),)),
+    "tool/result": ToolAnswered(1, 1, "X", "error", (TextBlock("?"),), OUTCOME_UNKNOWN, 3),
+    "session/end-seed": EndSeed(),
 }
 
 
@@ -88,7 +91,8 @@ def test_wire_is_camel_case_of_python(entry: Entry) -> None:
 
 def test_names_in_the_code_are_those_of_the_table() -> None:
     """Whatever the code dispatches or appends by a literal name is listed."""
-    call = re.compile(r'\.(?:emit|serial|waterfall|append)\(\s*"([a-z/-]+)"')
+    # An append of a given time has the time first.
+    call = re.compile(r'\.(?:emit|serial|waterfall|append|append_at\([^"\n]*)\(?\s*"([a-z/-]+)"')
     used = {n for path in SOURCE.glob("*.py") for n in call.findall(path.read_text("utf-8"))}
     assert {entry.name for entry in CATALOGUE} == used
 

@@ -131,6 +131,7 @@ def lived(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     bus.on("agent/pre-step", decide)
     with SessionLog.create(path) as log:
         asyncio.run(live(log))
+        log.append("session/end-seed", {})
         records = [
             {"seq": each.seq, "time": each.time, "type": each.type, "data": thaw(each.data)}
             for each in log.read()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from loopspec.impl.bus import Bus
     from loopspec.impl.clock import counted_ids, fixed_clock, random_ids, system_clock
+    from loopspec.impl.consumed import ConsumedWork, consumed_work
     from loopspec.impl.endings import Ending, Failure
     from loopspec.impl.errors import (
         AgentBusy,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         BadArgument,
         DuplicateMessageId,
         FlushFailed,
+        ForkRefused,
         LogBusy,
         LogClosed,
         LogUnreadable,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
         ScriptedProvider,
     )
     from loopspec.impl.records import InboxSpliced, Record
+    from loopspec.impl.resume import crash_tail, fork, repair, seed
     from loopspec.impl.signal import Signal
     from loopspec.impl.store import Store
     from loopspec.impl.tools import ToolCall, ToolResult, Tools, ToolUse
@@ -70,6 +73,10 @@ _HOMES = {
         "random_ids",
         "system_clock",
     ),
+    "consumed": (
+        "ConsumedWork",
+        "consumed_work",
+    ),
     "errors": (
         "AgentBusy",
         "AgentClosed",
@@ -78,6 +85,7 @@ _HOMES = {
         "BadArgument",
         "DuplicateMessageId",
         "FlushFailed",
+        "ForkRefused",
         "LogBusy",
         "LogClosed",
         "LogUnreadable",
@@ -131,6 +139,12 @@ _HOMES = {
         "InboxSpliced",
         "Record",
     ),
+    "resume": (
+        "crash_tail",
+        "fork",
+        "repair",
+        "seed",
+    ),
     "signal": ("Signal",),
     "store": ("Store",),
     "tools": (
@@ -152,6 +166,7 @@ __all__ = [
     "BadArgument",
     "Bus",
     "Claimed",
+    "ConsumedWork",
     "DataBlock",
     "Discarded",
     "DuplicateMessageId",
@@ -160,6 +175,7 @@ __all__ = [
     "Failed",
     "Failure",
     "FlushFailed",
+    "ForkRefused",
     "GiveUp",
     "Inbox",
     "InboxSpliced",
@@ -195,10 +211,15 @@ __all__ = [
     "Tools",
     "TurnStopping",
     "UnknownName",
+    "consumed_work",
     "counted_ids",
+    "crash_tail",
     "fixed_clock",
     "fold_inbox",
+    "fork",
     "random_ids",
+    "repair",
+    "seed",
     "system_clock",
     "text_message",
 ]

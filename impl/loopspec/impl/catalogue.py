@@ -262,7 +262,23 @@ CATALOGUE: Final = (
             CALL,
             Key("outcome", "outcome", "`ok`, `error`, `aborted` or `skipped`"),
             Key("content", "content", "array of blocks `{type, …}`"),
+            Key(
+                "code",
+                "code",
+                "`TOOL_NOT_STARTED` or `TOOL_OUTCOME_UNKNOWN`",
+                "when it stands in for a result lost in a crash",
+            ),
+            Key("cites", "cites", "whole number, from 0", "when the lost call was on record"),
         ),
+    ),
+    Entry(
+        "record",
+        "session/end-seed",
+        "append",
+        "EndSeed",
+        "The records up to here were copied from another session.",
+        ("RS-07",),
+        (),
     ),
 )
 """The table. Its order is the order of the document."""

@@ -52,7 +52,7 @@ class Driver:
         policy: Policy,
         records: Iterable[Record],
     ) -> None:
-        """Turn numbers go on from the last one of the records (DR-04)."""
+        """Turn numbers go on from the highest one of the records (DR-04, RS-08)."""
         self.log = log
         self.bus = bus
         self._pending = pending
@@ -63,7 +63,7 @@ class Driver:
         self._last_turn = 0
         for record in records:
             if isinstance(record.payload, TurnStart):
-                self._last_turn = record.payload.turn
+                self._last_turn = max(self._last_turn, record.payload.turn)
 
     async def drive(self) -> None:
         """Work until idle; go on at once while a wake is owed a driver."""

@@ -10,7 +10,7 @@ from loopspec.impl.errors import MessageInvalid
 from loopspec.impl.messages import exact_keys, one_of
 
 CAUSES: Final = ("user", "parent", "hook", "disposed")
-ENDINGS: Final = ("completed", "max-tokens", "blocked", "aborted", "error")
+ENDINGS: Final = ("completed", "max-tokens", "blocked", "aborted", "error", "interrupted")
 
 
 @attrs.frozen
@@ -27,7 +27,10 @@ class Failure:
 
 @attrs.frozen
 class Ending:
-    """How a turn ended: one of `ENDINGS`, with the cause of an abort or the failure of an error."""
+    """How a turn ended: one of `ENDINGS`, with the cause of an abort or the failure of an error.
+
+    `interrupted` is written for a turn that a crash left open, never by a driver.
+    """
 
     kind: str
     cause: str | None = None

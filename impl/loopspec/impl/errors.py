@@ -77,6 +77,12 @@ class LogBusy(LoopError):
     code = "log-busy"
 
 
+class ForkRefused(LoopError):
+    """A session cannot begin with records that end inside an open turn (RS-09)."""
+
+    code = "fork-refused"
+
+
 class LogUnreadable(LoopError):
     """The file is missing, is no session log, or holds a record that cannot be read."""
 

@@ -25,6 +25,7 @@ from loopspec.impl.clock import Clock, system_clock
 from loopspec.impl.errors import (
     AppendRefused,
     FlushFailed,
+    LogBusy,
     LogClosed,
     LogUnreadable,
     MessageInvalid,
@@ -65,6 +66,7 @@ class SessionLog:
         self._on_failure = on_failure
         self._listeners: Listeners[RecordListener] = Listeners()
         self._telling = False
+        self._is_live: Callable[[], bool] = _never
         self._closed_because = ""
 
     @classmethod
@@ -129,13 +131,16 @@ class SessionLog:
         being told, if the record is not one of the catalogue's or not JSON, or if the log is
         closed or cannot write.
         """
-        return self._append(kind, data, None)
+        return self._append(kind, data, None, tell=True)
 
-    def append_at(self, time: int, kind: str, data: object) -> Record:
-        """Add one record of a given time: what is written after the fact repeats an old one."""
-        return self._append(kind, data, time)
+    def append_at(self, time: int, kind: str, data: object, *, tell: bool = True) -> Record:
+        """Add one record of a given time: what is written after the fact repeats an old one.
 
-    def _append(self, kind: str, data: object, time: int | None) -> Record:
+        Without `tell` the record listeners hear nothing of it. Raises as `append` does.
+        """
+        return self._append(kind, data, time, tell=tell)
+
+    def _append(self, kind: str, data: object, time: int | None, *, tell: bool) -> Record:
         if self._closed_because or self._file.writer.failure:
             raise LogClosed(self._closed())
         if self._telling:
@@ -150,7 +155,8 @@ class SessionLog:
             self._closed()
             raise
         self._next_seq += 1
-        self._tell(record)
+        if tell:
+            self._tell(record)
         return record
 
     async def flush(self) -> None:
@@ -173,6 +179,22 @@ class SessionLog:
             raise LogClosed(because)
         rows = self._file.rows(self.session, since)
         return tuple(read_record(self._name, seq, body) for seq, body in rows)
+
+    def need_idle(self) -> None:
+        """Raise `LogBusy` while an agent runs on this log (RS-11)."""
+        if self._is_live():
+            msg = f"the session {self.session!r} of {self._name} is live: an agent runs on it."
+            raise LogBusy(msg, "end its `async with` block first.")
+
+    def drive(self, is_live: Callable[[], bool]) -> Callable[[], None]:
+        """An agent runs on this log while `is_live`, and no other may; returns how to end that."""
+        self.need_idle()
+        self._is_live = is_live
+
+        def end() -> None:
+            self._is_live = _never
+
+        return end
 
     def subscribe(self, listener: RecordListener, prepend: bool = False) -> Callable[[], None]:
         """Tell the listener of each record right after its append; returns how to leave.
@@ -228,6 +250,10 @@ class SessionLog:
                     self._on_failure(record.type, error)
         finally:
             self._telling = False
+
+
+def _never() -> bool:
+    return False
 
 
 def read_record(name: str, seq: int, body: object) -> Record:

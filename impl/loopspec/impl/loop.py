@@ -25,6 +25,7 @@ from loopspec.impl.messages import Message
 from loopspec.impl.policy import Policy
 from loopspec.impl.provider import Provider
 from loopspec.impl.records import NEXT_STEP, NEXT_TURN
+from loopspec.impl.resume import repair
 from loopspec.impl.signal import Signal
 from loopspec.impl.started import start
 from loopspec.impl.tools import NoTools, Tools
@@ -48,11 +49,15 @@ class Agent:
         bus: Bus | None = None,
         policy: Policy | None = None,
     ) -> None:
-        """Restore the session from its log: turn numbers go on, pending messages stay, quiet."""
+        """Restore the session from its log: turn numbers go on, pending messages stay, quiet.
+
+        What a crash left open is closed first (`resume.repair`). Raises `LogUnreadable` and adds
+        nothing when a splice of the log does not fit, `LogBusy` while another agent runs on it.
+        """
         self.bus = Bus() if bus is None else bus
         self.log = log
         self._policy = Policy() if policy is None else policy
-        records = log.read()
+        records = repair(log)
         self._pending = Pending(log, self.bus, records)
         self.inbox = Inbox(self._pending, self._policy.clear)
         self._now = Activity(self._pending, self.bus, self._policy)
@@ -213,11 +218,12 @@ class Agent:
         if self._tasks is not None:
             msg = "the agent is open already."
             raise AgentClosed(msg)
+        end = self.log.drive(lambda: not self._now.disposed)
         tasks = asyncio.TaskGroup()
         await tasks.__aenter__()
         self._tasks = tasks
         remember = self.log.subscribe(self._exchange.remember)
-        self._leave = [self.bus.own(tasks.create_task), remember]
+        self._leave = [self.bus.own(tasks.create_task), remember, end]
         return self
 
     async def __aexit__(

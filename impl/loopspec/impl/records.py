@@ -32,6 +32,8 @@ NEXT_TURN: Final = "next-turn"
 NEXT_STEP: Final = "next-step"
 TARGETS: Final = (NEXT_TURN, NEXT_STEP)
 TOOL_OUTCOMES: Final = ("ok", "error", "aborted", "skipped")
+TOOL_NOT_STARTED: Final = "TOOL_NOT_STARTED"
+OUTCOME_UNKNOWN: Final = "TOOL_OUTCOME_UNKNOWN"
 
 
 @attrs.frozen
@@ -226,23 +228,34 @@ class ToolCalled:
 
 @attrs.frozen
 class ToolAnswered:
-    """A call has its result: `ok`, `error`, `aborted`, or `skipped` when it never began."""
+    """A call has its result: `ok`, `error`, `aborted`, or `skipped` when it never began.
+
+    A result that stands in for one lost in a crash has a `code`, and `cites` the number of the
+    call's `tool/call` when there is one (RS-04).
+    """
 
     turn: int
     step: int
     call: str
     outcome: str
     content: tuple[Block, ...] = ()
+    code: str | None = None
+    cites: int | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return the data of the record."""
-        return {
+        """Return the data of the record; keys that say nothing are left out."""
+        data: dict[str, object] = {
             "turn": self.turn,
             "step": self.step,
             "call": self.call,
             "outcome": self.outcome,
             "content": [block.to_json() for block in self.content],
         }
+        if self.code is not None:
+            data["code"] = self.code
+        if self.cites is not None:
+            data["cites"] = self.cites
+        return data
 
     def to_message(self) -> Message:
         """Return the result as the next request has it."""
@@ -254,7 +267,9 @@ class ToolAnswered:
     def from_json(cls, data: object) -> ToolAnswered:
         """Read the data strictly; raises `MessageInvalid`."""
         where = "tool/result"
-        known = exact_keys(data, where, ("turn", "step", "call", "outcome", "content"))
+        required = ("turn", "step", "call", "outcome", "content")
+        known = exact_keys(data, where, required, ("code", "cites"))
+        codes = (TOOL_NOT_STARTED, OUTCOME_UNKNOWN)
         content = known["content"]
         if not isinstance(content, list | tuple):
             msg = f"{where}.content must be an array, not {content!r}."
@@ -266,7 +281,24 @@ class ToolAnswered:
             content=tuple(
                 block_of(item, f"{where}.content[{index}]") for index, item in enumerate(content)
             ),
+            code=one_of(known, "code", where, codes) if "code" in known else None,
+            cites=count_at(known, "cites", where, 0) if "cites" in known else None,
         )
+
+
+@attrs.frozen
+class EndSeed:
+    """Up to here the log was copied from another session (RS-07)."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the data of the record."""
+        return {}
+
+    @classmethod
+    def from_json(cls, data: object) -> EndSeed:
+        """Read the data strictly; raises `MessageInvalid`."""
+        exact_keys(data, "session/end-seed", ())
+        return cls()
 
 
 Payload: TypeAlias = (
@@ -279,6 +311,7 @@ Payload: TypeAlias = (
     | AssistantMessage
     | ToolCalled
     | ToolAnswered
+    | EndSeed
 )
 PayloadClass: TypeAlias = (
     type[TurnStart]
@@ -290,6 +323,7 @@ PayloadClass: TypeAlias = (
     | type[AssistantMessage]
     | type[ToolCalled]
     | type[ToolAnswered]
+    | type[EndSeed]
 )
 
 RECORDS: Final[dict[str, PayloadClass]] = {
@@ -302,6 +336,7 @@ RECORDS: Final[dict[str, PayloadClass]] = {
     "assistant/message": AssistantMessage,
     "tool/call": ToolCalled,
     "tool/result": ToolAnswered,
+    "session/end-seed": EndSeed,
 }
 """Every type of record, with the class that reads and writes its data."""
 

@@ -18,7 +18,7 @@ from typing import Final
 from loopspec.impl.catalogue import CATALOGUE, Entry, Key
 from loopspec.impl.endings import CAUSES, ENDINGS
 from loopspec.impl.messages import ROLES
-from loopspec.impl.records import TARGETS, TOOL_OUTCOMES
+from loopspec.impl.records import OUTCOME_UNKNOWN, TARGETS, TOOL_NOT_STARTED, TOOL_OUTCOMES
 
 __all__ = ["SCHEMAS", "event_schema", "read_schema", "record_schema"]
 
@@ -77,6 +77,9 @@ VALUES: Final = MappingProxyType(
         "object": {"type": "object"},
         "`true`": {"const": True},
         "`ok`, `error`, `aborted` or `skipped`": {"enum": list(TOOL_OUTCOMES)},
+        "`TOOL_NOT_STARTED` or `TOOL_OUTCOME_UNKNOWN`": {
+            "enum": [TOOL_NOT_STARTED, OUTCOME_UNKNOWN]
+        },
         "message": MESSAGE_REF,
         "array of messages": {"type": "array", "items": MESSAGE_REF},
         "array of blocks `{type, …}`": {"type": "array", "items": {"$ref": "#/$defs/block"}},
