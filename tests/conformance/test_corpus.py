@@ -67,11 +67,18 @@ OTHERS = {
     "after idle with a latched wake",
     "after idle with a latched wake, behind maintenance",
     "after tools of a truncated turn",
+    "arrive once disposed of",
     "arrive where nobody objects, a tick later",
     "cancel whose refused clear throws",
     "clear list as it stands",
     "clear list found empty",
     "dispose whose refused clear throws",
+    "enter step before its messages",
+    "maintenance done once disposed of",
+    "remove of nothing, refused",
+    "replace of nothing, refused",
+    "requested with messages to enter",
+    "splice frame refused, even of nothing",
     "wake late",
 }
 """The rows that no run of profile `notes` takes: each is another answer of a policy."""

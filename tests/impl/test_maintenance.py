@@ -344,3 +344,75 @@ def test_a_cancel_hits_the_activity_of_its_beginning_or_of_its_end(
         assert ("turn/end 1 aborted user" in session.told) is aborted
 
     run(test, Session(policy=Policy(cancel_hits=cancel_hits)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("no_op", "refused"), [("answers", False), ("refused", True)])
+def test_a_change_of_nothing_inside_a_record_is_answered_or_refused(
+    no_op: str, refused: bool
+) -> None:
+    """RE-01: a splice, a removal and a replacement without effect; elsewhere they are answered."""
+    answers: list[object] = []
+
+    def try_all(session: Session) -> None:
+        inbox = session.agent.inbox
+        calls = (
+            lambda: inbox.splice("next-turn", 0, 0),
+            lambda: inbox.remove("C"),
+            lambda: inbox.replace("C", B),
+        )
+        for call in calls:
+            try:
+                answers.append(call())
+            except AppendRefused:
+                answers.append("refused")
+
+    async def test(session: Session) -> None:
+        session.at("turn/start 1", lambda: try_all(session))
+        session.agent.followup(A)
+        try_all(session)
+        session.agent.cancel("user")
+        await session.answer("assemble")
+
+    run(test, Session(policy=Policy(no_op=no_op)))  # type: ignore[arg-type]
+    inside = ["refused"] * 3 if refused else [(), False, False]
+    assert answers == [*inside, (), False, False]
+
+
+@pytest.mark.parametrize(("disposed_turn", "gate"), [("runs", "assemble"), ("fails", "")])
+def test_a_turn_behind_a_disposal_runs_or_fails(disposed_turn: str, gate: str) -> None:
+    """A7: the claim is made either way, and the turn is closed."""
+
+    async def test(session: Session) -> None:
+        await session.agent.dispose()
+        session.agent.followup(A)
+        assert "agent/inbox/claimed A 1" in session.told
+        assert session.open_gate() == gate
+        if gate:
+            await session.step()
+        await settle()
+        failed = [each for each in session.told if each.startswith("agent/error")]
+        assert bool(failed) is not bool(gate)
+        assert session.agent.status == "idle"
+
+    policy = Policy(disposal="cause", disposed_turn=disposed_turn)  # type: ignore[arg-type]
+    run(test, Session(policy=policy))
+
+
+@pytest.mark.parametrize(
+    ("disposed_latch", "status"), [("replays", "running"), ("forgotten", "idle")]
+)
+def test_a_maintenance_that_was_disposed_of_replays_its_wake_or_not(
+    disposed_latch: str, status: str
+) -> None:
+    """A2: the wake came under an earlier cause."""
+
+    async def test(session: Session) -> None:
+        session.agent.run_maintenance(session.maintain)
+        session.agent.cancel("user")
+        session.agent.dispose()
+        session.agent.followup(A)
+        await session.answer("maintenance")
+        assert session.agent.status == status
+
+    policy = Policy(wakes="latch", disposal="cause", disposed_latch=disposed_latch)  # type: ignore[arg-type]
+    run(test, Session(policy=policy))

@@ -283,3 +283,47 @@ def test_truncation_sticks_to_the_reason_or_to_the_outcome(truncation: str, gate
         assert "turn/end 1 max-tokens" in session.told
 
     run(test, Session(policy=Policy(truncation=truncation)))  # type: ignore[arg-type]
+
+
+PREPARED = Policy(entry="prepared")
+
+
+@pytest.mark.parametrize("how", ["raises", "is aborted", "is answered"])
+def test_messages_enter_once_the_request_is_prepared(how: str) -> None:
+    """ST-02 under `prepared`: behind the request hook, and not at all if that comes to nothing."""
+
+    async def test(session: Session) -> None:
+        session.agent.followup(A)
+        await session.answer("assemble")
+        await session.answer("pre-step")
+        assert session.open_gate() == "agent/request"
+        assert session.told[-1] == "step/start 1 1"
+        if how == "is aborted":
+            session.agent.cancel("user")
+        await session.answer("agent/request", RuntimeError("no") if how == "raises" else None)
+        entered = "user/message A" in session.told
+        assert entered is (how == "is answered")
+        if entered:
+            assert [message.id for message in session.requests[0].messages] == ["A"]
+            await session.answer("provider", RuntimeError("down"))
+            await session.answer("agent/request-error", Retry())
+            await session.answer("agent/request")
+            await session.answer("provider", Reply())
+        assert session.told.count("user/message A") == int(entered)
+        assert "step/end 1 1" in session.told
+
+    run(test, Session(policy=PREPARED, hold=("agent/request", "agent/request-error")))
+
+
+def test_an_abort_while_messages_enter_late_asks_nobody() -> None:
+    """The signal is looked at once more behind them."""
+
+    async def test(session: Session) -> None:
+        session.at("user/message A", lambda: session.agent.cancel("user", keep_inbox=True))
+        session.agent.followup(A)
+        await session.answer("assemble")
+        await session.answer("pre-step")
+        assert session.requests == []
+        assert "turn/end 1 aborted user" in session.told
+
+    run(test, Session(policy=PREPARED))

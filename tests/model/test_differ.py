@@ -5,10 +5,11 @@ import pytest
 
 from loopspec.model import alphabets, words
 from loopspec.model.alphabets import NARROW_SCOPES
+from loopspec.model.deviations import CHOICES
 from loopspec.model.differ import Alike, Parted, apart, differ, foreign, shipped
 from loopspec.model.explore import dead_rows, explore
 from loopspec.model.playback import play
-from loopspec.model.policy import CHOICES, DSH_0_1, NOTES, PROFILES
+from loopspec.model.policy import DSH_0_1, NOTES, PROFILES
 from loopspec.model.profiles import brief, profile_lines, says, shown_as, switched
 from loopspec.model.scope import Scope
 
@@ -94,12 +95,12 @@ def test_ticks_alone_are_no_difference() -> None:
     assert isinstance(differ(shipped("notes", NOTES), later, at_rest, 500), Alike)
 
 
-def test_the_narrow_scopes_take_every_row_of_the_release_and_of_the_notes() -> None:
+def test_the_narrow_scopes_take_every_row_of_the_releases_and_of_the_notes() -> None:
     """What no scope takes, no search can tell apart."""
     results = [
         explore(attrs.evolve(scope, profile=profile), states_max=3_000)
         for scope in NARROW_SCOPES
-        for profile in ("notes", "dsh-0.1")
+        for profile in ("notes", "dsh-0.1", "dsh-0.2")
     ]
 
     assert () == dead_rows(results)

@@ -88,9 +88,9 @@ def shown(scenario: str, profile: str = "notes") -> str:
 
 
 def check(scenario: str, **expected: str) -> None:
-    """The traces under the profiles named; `dsh` is the release 0.1, `park` is notes-park."""
+    """The traces under the profiles named: `dsh` is release 0.1, `later` 0.2, `park` notes-park."""
     for name, trace in expected.items():
-        profile = {"dsh": "dsh-0.1", "park": "notes-park"}.get(name, name)
+        profile = {"dsh": "dsh-0.1", "later": "dsh-0.2", "park": "notes-park"}.get(name, name)
         assert " ".join(trace.split()) == shown(scenario, profile), profile
 
 
@@ -411,3 +411,74 @@ def test_q16__an_injection_behind_each_step__one_more_step_each() -> None:
     )
     wanted = trace.replace("a +S[B] )1", "+S[B] a )1")
     check(scenario, notes=wanted, dsh=wanted)
+
+
+# --- What the release 0.2 does otherwise than 0.1 -----------------------------------------------
+
+
+def test_q3__a_prompt_after_disposal__its_turn_fails() -> None:
+    """The release 0.1 runs it; in 0.2 the context of the session is gone (A7, LB-07)."""
+    check(
+        "dispose\nfollowup A\n",
+        notes="dispose. followup! disposed",
+        dsh=f"dispose. {OPEN}",
+        later=f"dispose. {OPEN} error 1.0 }}1 error I",
+    )
+
+
+def test_p7__a_wake_between_cancel_and_disposal__its_turn_fails() -> None:
+    """It is still driven, and disposal is done behind it (A2, A7)."""
+    check(
+        "followup A\ncancel user keep\ndispose\nfollowup B\nassemble: assembled\n",
+        later=f"{OPEN} +T[B] }}1 aborted/user I R {{2 -T[B] error 2.0 }}2 error I dispose.",
+    )
+
+
+def test_p8__a_cancel_as_the_step_starts__nothing_has_entered() -> None:
+    """In 0.1 the messages are recorded all the same (ST-02, ST-03)."""
+    end = ")1 }1 aborted/user I"
+    check(
+        "followup A\nin step/start#1 first: cancel user keep\npre-step: enter\n",
+        notes=f"{ENTERED} {end}",
+        dsh=f"{ENTERED} {end}",
+        later=f"{OPEN} (1 {end}",
+    )
+
+
+def test_a_request_that_fails__takes_its_messages_with_it() -> None:
+    """They are claimed, pending nowhere and recorded nowhere; a retry enters nothing twice."""
+    end = ")1 error 1.1 }1 error I"
+    scenario = "gates request\nfollowup A\npre-step: enter\nrequest: raise\n"
+    check(
+        scenario,
+        dsh=f"{ENTERED} {end}",
+        later=f"{OPEN} (1 {end}",
+    )
+    check(
+        "gates request request-error\nfollowup A\npre-step: enter\nrequest: go\n"
+        "provider: error\nrequest-error: retry\nrequest: go\nprovider: done\n",
+        later=f"{ENTERED} a )1 }}1 completed I",
+    )
+
+
+@pytest.mark.parametrize("call", ["remove B", "replace B C", "splice next-turn 0 0"])
+def test_an_edit_without_effect_inside_a_record__refused(call: str) -> None:
+    """In 0.1 it is answered there too, and elsewhere in both (RE-01, SP-04)."""
+    name = call.partition(" ")[0]
+    scenario = f"followup A\nin turn/start#1 first: {call}\n{call}\n"
+    check(
+        scenario,
+        dsh=OPEN,
+        later=OPEN.replace("{1", f"{{1 {name}! append-refused"),
+    )
+
+
+def test_a_wake_in_a_maintenance_that_is_disposed_of__forgotten() -> None:
+    """In 0.1 the latch of an earlier cause is replayed (A2, WL-07)."""
+    begin = "maintenance +T[A] "
+    scenario = "maintenance\ncancel user keep\ndispose\nfollowup A\nmaintenance: done\n"
+    check(
+        scenario,
+        dsh=f"{begin}R {{1 -T[A] maintenance.",
+        later=f"{begin}maintenance. dispose. T:A",
+    )

@@ -36,7 +36,7 @@ def test_a_check_that_holds_leaves_a_folder_and_zero(capsys: pytest.CaptureFixtu
     assert len(out.splitlines()) < 60
 
 
-@pytest.mark.parametrize("profile", ["notes-park", "dsh-0.1"])
+@pytest.mark.parametrize("profile", ["notes-park", "dsh-0.1", "dsh-0.2"])
 def test_the_shipped_loop_holds_under_the_answers_of_each_profile(
     profile: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +146,10 @@ def test_an_adapter_that_loses_control_is_two(
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--profile", "nosuch"], "expected a profile (notes, notes-park, dsh-0.1), got 'nosuch'"),
+        (
+            ["--profile", "nosuch"],
+            "expected a profile (notes, notes-park, dsh-0.1, dsh-0.2), got 'nosuch'",
+        ),
         (["--mutant", "requeue"], "expected one of"),
         (["--mutant", "\x1b[2J"], "got '\\x1b[2J'"),
         (["--seed", "many"], "'many' is not a valid integer"),

@@ -54,6 +54,11 @@ class Activity:
         return self.disposal is None or self._policy.disposal == "cause"
 
     @property
+    def fails_turns(self) -> bool:
+        """True once disposal began, where a turn that opens later is to fail (A7)."""
+        return self.disposal is not None and self._policy.disposed_turn == "fails"
+
+    @property
     def refuses(self) -> bool:
         """True once disposal is done, where its fact decides (A7)."""
         return self.disposed and self._policy.disposal == "fact"
@@ -85,7 +90,9 @@ class Activity:
 
     def end(self) -> None:
         """Retire the signal; the phase is idle."""
-        self._replays = self._replays or self._latched
+        forgets = self.phase == MAINTENANCE and self._policy.disposed_latch == "forgotten"
+        is_forgotten = forgets and self.disposal is not None
+        self._replays = self._replays or (self._latched and not is_forgotten)
         self._latched = False
         self.phase = IDLE
         self.signal = None

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from loopspec.impl.activity import IDLE, RUNNING, Activity
 from loopspec.impl.bus import Bus
 from loopspec.impl.endings import Ending
-from loopspec.impl.errors import AppendRefused, BadArgument, describe
+from loopspec.impl.errors import AgentDisposed, AppendRefused, BadArgument, describe
 from loopspec.impl.exchange import Exchange, Outcome, failure_of
 from loopspec.impl.inbox import Pending
 from loopspec.impl.log import SessionLog
@@ -186,6 +186,9 @@ class Driver:
     ) -> PreStepDecision:
         """Assemble, then ask for the one decision; an abort wins over any answer (PS-15)."""
         step = self._step + 1
+        if self._now.fails_turns and not signal.aborted:
+            msg = "the session is disposed"
+            raise AgentDisposed(msg)
         await self.bus.serial("agent/assemble", Assemble(turn, step, batch, signal))
         signal._raise_if_aborted()
         proposed: PreStepDecision = Enter(batch)
@@ -203,6 +206,8 @@ class Driver:
         self.log.append("step/start", StepStart(turn, step).to_json())
         self._step = step
         try:
+            if self._policy.entry == "prepared":
+                return await self._exchange.run(turn, step, signal, messages)
             for message in messages:
                 self.log.append("user/message", message.to_json())
             return await self._exchange.run(turn, step, signal)

@@ -67,9 +67,14 @@ class Exchange:
         elif isinstance(payload, ToolAnswered):
             self._history.append(payload.to_message())
 
-    async def run(self, turn: int, step: int, signal: Signal) -> Outcome:
-        """Ask until there is an answer, record it, and run the calls that it asks for."""
-        request, reply = await self._answered(turn, step, signal)
+    async def run(
+        self, turn: int, step: int, signal: Signal, entering: tuple[Message, ...] = ()
+    ) -> Outcome:
+        """Ask until there is an answer, record it, and run the calls that it asks for.
+
+        `entering` is recorded once the first request is prepared: the policy value `prepared`.
+        """
+        request, reply = await self._answered(turn, step, signal, entering)
         # Calls of an answer that was cut by the limit are not run (TC-07).
         calls = reply.calls if reply.kind == "tools" else ()
         self._say(request, reply, calls=tuple(call.id for call in calls))
@@ -80,9 +85,12 @@ class Exchange:
             return Outcome("", owes=True)
         return Outcome("max-tokens" if reply.kind == "max-tokens" else "completed")
 
-    async def _answered(self, turn: int, step: int, signal: Signal) -> tuple[Request, Reply]:
+    async def _answered(
+        self, turn: int, step: int, signal: Signal, entering: tuple[Message, ...]
+    ) -> tuple[Request, Reply]:
         while True:
-            request = await self._request(turn, step, signal)
+            request = await self._request(turn, step, signal, entering)
+            entering = ()
             failure: Exception | None = None
             try:
                 reply = await self._provider.respond(request)
@@ -98,11 +106,17 @@ class Exchange:
                 return request, reply
             await self._recover(request, failure)
 
-    async def _request(self, turn: int, step: int, signal: Signal) -> Request:
+    async def _request(
+        self, turn: int, step: int, signal: Signal, entering: tuple[Message, ...]
+    ) -> Request:
         payload = Requesting(turn, step, signal)
         signal._raise_if_aborted()
         options = await self.bus.waterfall("agent/request", payload, NO_OPTIONS)
         signal._raise_if_aborted()
+        if entering:
+            for message in entering:
+                self.log.append("user/message", message.to_json())
+            signal._raise_if_aborted()
         # What is appended while the disk is waited for is not acknowledged, so not asked about.
         history = tuple(self._history)
         await self._durable(signal)

@@ -50,11 +50,17 @@ class Item:
 class Pending:
     """Both lists with their marks; every change is recorded first."""
 
-    def __init__(self, log: SessionLog, bus: Bus, records: Iterable[Record]) -> None:
-        """Restore both lists from the log, all quiet; nobody is told (ID-09)."""
+    def __init__(
+        self, log: SessionLog, bus: Bus, records: Iterable[Record], no_op: str = "answers"
+    ) -> None:
+        """Restore both lists from the log, all quiet; nobody is told (ID-09).
+
+        `no_op` is the policy's answer to a change of nothing inside a record's listener.
+        """
         next_turn, next_step = fold_inbox(records)
         self._log = log
         self._bus = bus
+        self._no_op = no_op
         self._lists: dict[str, tuple[Item, ...]] = {
             NEXT_TURN: tuple(Item(message, Mark.QUIET) for message in next_turn),
             NEXT_STEP: tuple(Item(message, Mark.QUIET) for message in next_step),
@@ -110,7 +116,7 @@ class Pending:
         """Put a message in the place of a pending one; it inherits the mark (IN-12)."""
         found = self._find(message_id)
         if found is None:
-            return False
+            return self._change_nothing()
         target, index, item = found
         self._splice(target, index, 1, (Item(message, item.mark),))
         return True
@@ -119,7 +125,7 @@ class Pending:
         """Take a pending message out, looking in next-turn first (IN-11)."""
         found = self._find(message_id)
         if found is None:
-            return False
+            return self._change_nothing()
         target, index, _ = found
         self._splice(target, index, 1, ())
         return True
@@ -137,8 +143,10 @@ class Pending:
 
     def clear_live(self) -> None:
         """Empty both lists as each stands when its turn comes: the policy value `live` (RE-06)."""
-        self._splice(NEXT_STEP, 0, len(self._lists[NEXT_STEP]), ())
-        self._splice(NEXT_TURN, 0, len(self._lists[NEXT_TURN]), ())
+        if self._lists[NEXT_STEP]:
+            self._splice(NEXT_STEP, 0, len(self._lists[NEXT_STEP]), ())
+        if self._lists[NEXT_TURN]:
+            self._splice(NEXT_TURN, 0, len(self._lists[NEXT_TURN]), ())
 
     def claim(self, turn: int, *, at_turn_boundary: bool) -> tuple[Message, ...]:
         """Take the batch out, for the open turn to own from now on.
@@ -168,6 +176,7 @@ class Pending:
         after = (*before[:start], *inserted, *before[start + count :])
         self._need_unique_ids(target, after)
         if not removed and not inserted:
+            self._change_nothing()
             return ()
         record = InboxSpliced(
             target=target,
@@ -183,6 +192,12 @@ class Pending:
         for item in inserted:
             self._bus.emit("agent/inbox/inserted", Inserted(item.message))
         return tuple(item.message for item in removed)
+
+    def _change_nothing(self) -> bool:
+        """Return False; raise `AppendRefused` where even a change of nothing is refused (RE-01)."""
+        if self._no_op == "refused":
+            self._log.refuse_while_telling("agent/inbox/spliced")
+        return False
 
     def _need_unique_ids(self, target: str, after: tuple[Item, ...]) -> None:
         other = NEXT_STEP if target == NEXT_TURN else NEXT_TURN

@@ -143,9 +143,7 @@ class SessionLog:
     def _append(self, kind: str, data: object, time: int | None, *, tell: bool) -> Record:
         if self._closed_because or self._file.writer.failure:
             raise LogClosed(self._closed())
-        if self._telling:
-            msg = f"{kind} was refused: a record listener of {self._name} tried to append it."
-            raise AppendRefused(msg, "change the inbox in a listener of a live event instead.")
+        self.refuse_while_telling(kind)
         seq, at = self._next_seq, self._clock() if time is None else time
         body = to_bytes({"seq": seq, "time": at, "type": kind, "data": data}, kind)
         record = frozen_record(seq, at, kind, data)
@@ -158,6 +156,12 @@ class SessionLog:
         if tell:
             self._tell(record)
         return record
+
+    def refuse_while_telling(self, kind: str) -> None:
+        """Raise `AppendRefused` if a record listener is being told: it must not append."""
+        if self._telling:
+            msg = f"{kind} was refused: a record listener of {self._name} tried to append it."
+            raise AppendRefused(msg, "change the inbox in a listener of a live event instead.")
 
     async def flush(self) -> None:
         """Commit: every record appended before this call is acknowledged when it returns.

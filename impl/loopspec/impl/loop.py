@@ -58,7 +58,7 @@ class Agent:
         self.log = log
         self._policy = Policy() if policy is None else policy
         records = repair(log)
-        self._pending = Pending(log, self.bus, records)
+        self._pending = Pending(log, self.bus, records, self._policy.no_op)
         self.inbox = Inbox(self._pending, self._policy.clear)
         self._now = Activity(self._pending, self.bus, self._policy)
         batch = Batch(log, self._pending, NoTools() if tools is None else tools, self._spawn)

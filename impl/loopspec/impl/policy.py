@@ -31,6 +31,13 @@ class Policy:
       any more (A3).
     - `disposal`: nothing starts once disposal began (`fact`), or only while `disposed` is the
       winning `cause` of an abort (A2).
+    - `entry`: the messages of a step are recorded when it `opens`, or when its first request is
+      `prepared` and the signal is not aborted (ST-02).
+    - `no_op`: inside a record's listener a change of nothing `answers`, or is `refused` (RE-01).
+    - `disposed_turn`: a turn that opens once disposal began `runs`, or `fails` (A7). Only a
+      disposal that looks at the cause lets one open.
+    - `disposed_latch`: a maintenance task that was disposed of `replays` the wake that was latched
+      before, or has it `forgotten` (A2).
     """
 
     goes_on_after: frozenset[str] = frozenset({"completed", "max-tokens"})
@@ -54,4 +61,16 @@ class Policy:
     )
     disposal: Literal["fact", "cause"] = attrs.field(
         default="fact", validator=in_(("fact", "cause"))
+    )
+    entry: Literal["opens", "prepared"] = attrs.field(
+        default="opens", validator=in_(("opens", "prepared"))
+    )
+    no_op: Literal["answers", "refused"] = attrs.field(
+        default="answers", validator=in_(("answers", "refused"))
+    )
+    disposed_turn: Literal["runs", "fails"] = attrs.field(
+        default="runs", validator=in_(("runs", "fails"))
+    )
+    disposed_latch: Literal["replays", "forgotten"] = attrs.field(
+        default="replays", validator=in_(("replays", "forgotten"))
     )

@@ -90,7 +90,7 @@ NARROW_SCOPES: Final = (
         2,
         1,
         2,
-        ("followup", "inject", "remove", "clear", "cancel"),
+        ("followup", "inject", "remove", "replace", "clear", "cancel"),
         inside=1,
         answers=PLAIN,
     ),

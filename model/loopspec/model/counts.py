@@ -30,10 +30,11 @@ PINNED: Final[Mapping[str, Counts]] = MappingProxyType(
         "tools": Counts(38_858, 136_931, 18, 664),
         "hooks": Counts(12_517, 44_070, 24, 253),
         "lifecycle": Counts(53_904, 255_442, 17, 1_311),
-        "ending": Counts(13_996, 49_132, 66, 281),
+        "ending": Counts(14_136, 49_425, 66, 281),
         "genuine": Counts(33_219, 138_474, 20, 2_252),
         "genuine-listeners": Counts(16_823, 48_909, 92, 399),
         "latched": Counts(301, 626, 36, 28),
+        "later-release": Counts(2_946, 11_361, 42, 142),
     }
 )
 """Name of each default scope and its counts."""

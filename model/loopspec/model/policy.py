@@ -31,6 +31,14 @@ class Policy:
     disposal: `fact` lets nothing start once disposal began; `cause` looks at the winning cause
         only, so that an earlier cancel lets new work run (A1, A2, WL-07, DI-07, LB-05, LB-06).
     passes: a gate that nobody holds is passed `at once`, or with the `next tick` (LN-10).
+    entry: the messages of a step are recorded when it `opens`, or when its first request is
+        `prepared`, and then not at all if that fails or is aborted (ST-01, ST-02, ST-03).
+    no_op: a change of nothing inside a record's listener `answers` as it does elsewhere, or is
+        `refused` like every other change (RE-01, SP-04, IN-11, IN-12).
+    disposed_turn: a turn that opens once disposal began `runs`, or `fails` where it would ask the
+        assembly; only a disposal that looks at the cause lets one open (A7, ID-11, LB-07).
+    disposed_latch: a maintenance task that was disposed of `replays` the wake that was latched
+        under an earlier cause, or has it `forgotten` (A2, WL-07).
     """
 
     goes_on_after: frozenset[str] = frozenset({"completed", "max-tokens"})
@@ -42,6 +50,10 @@ class Policy:
     truncation: str = "reason"
     disposal: str = "fact"
     passes: str = "at once"
+    entry: str = "opens"
+    no_op: str = "answers"
+    disposed_turn: str = "runs"
+    disposed_latch: str = "replays"
 
 
 NOTES: Final = Policy()
@@ -60,43 +72,17 @@ DSH_0_1: Final = attrs.evolve(
 )
 """The npm release 0.1.0-rc.8, as a list of differences from `notes`."""
 
-CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
-    {
-        "goes_on_after": (
-            frozenset({"completed", "max-tokens"}),
-            frozenset({"completed", "max-tokens", "blocked"}),
-        ),
-        "after_keep_cancel": ("advance", "park"),
-        "wakes": ("marks", "latch"),
-        "refused_clear": ("abort", "throw"),
-        "clear": ("pending", "live"),
-        "cancel_hits": ("began", "clear"),
-        "truncation": ("reason", "outcome"),
-        "disposal": ("fact", "cause"),
-        "passes": ("at once", "next tick"),
-    }
+DSH_0_2: Final = attrs.evolve(
+    DSH_0_1, entry="prepared", no_op="refused", disposed_turn="fails", disposed_latch="forgotten"
 )
-"""For each field its values, the one of profile `notes` first."""
-
-DEVIATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "after_keep_cancel": ("Δ2",),
-        "wakes": ("A4", "A9", "LB-02"),
-        "refused_clear": ("A8", "LB-03"),
-        "clear": ("A11", "LB-10"),
-        "cancel_hits": ("A11",),
-        "truncation": ("A3", "LB-01"),
-        "disposal": ("A1", "A2", "LB-05", "LB-06"),
-        "passes": ("LN-10",),
-    }
-)
-"""The registered deviations that each field answers; a rule's id where the rule leaves it open."""
+"""The release 0.2.1, as a list of differences from the release 0.1."""
 
 PROFILES: Final[Mapping[str, Policy]] = MappingProxyType(
     {
         "notes": NOTES,
         "notes-park": attrs.evolve(NOTES, after_keep_cancel="park"),
         "dsh-0.1": DSH_0_1,
+        "dsh-0.2": DSH_0_2,
     }
 )
 """`notes` is the strict reading of both design notes; `notes-park` differs in one value (Δ2)."""

@@ -13,8 +13,9 @@ from typing import Any, Final
 import attrs
 
 from loopspec.model.alphabets import NARROW_SCOPES
+from loopspec.model.deviations import CHOICES, DEVIATIONS, UNDER
 from loopspec.model.differ import Parted, differ, shipped
-from loopspec.model.policy import CHOICES, DEVIATIONS, NOTES, PROFILES, Policy
+from loopspec.model.policy import PROFILES, Policy
 
 __all__ = ["parted_by", "profiles_page", "says", "shown_as", "switched"]
 
@@ -26,7 +27,8 @@ Made by `python -m loopspec.model.profiles`; do not edit. A test compares the tw
 A policy is a value of named fields, and a profile is a policy with a name. Rows of the table may
 ask a policy; a policy never calls a row. For each value other than that of `notes` the product
 search has found the shortest scenario on which the two part: paste it into a file for `loopspec
-replay`, or ask again with `loopspec differ notes FIELD=VALUE`.
+replay`, or ask again with `loopspec differ PROFILE FIELD=VALUE`, where PROFILE is the one that
+the scenario names.
 """
 
 WIDENING: Final = (800, 3_200, 12_800)
@@ -51,20 +53,26 @@ def says() -> dict[str, str]:
     return found
 
 
+def base_of(field: str) -> str:
+    """The profile beside whose other answers a field makes a difference: `notes` but for a few."""
+    return UNDER.get(field, "notes")
+
+
 def switched(field: str, value: object) -> Policy:
-    """The policy of `notes` with one other value."""
+    """The policy of `notes`, or of the field's own base, with one other value."""
     changes: dict[str, Any] = {field: value}
-    return attrs.evolve(NOTES, **changes)
+    return attrs.evolve(PROFILES[base_of(field)], **changes)
 
 
 @cache
 def parted_by(field: str, value: object) -> Parted:
-    """The shortest scenario on which a value parts from that of `notes`; left is `notes`.
+    """The shortest scenario on which a value parts from that of `notes`; left is the base.
 
     Where it takes a call between two ticks that only the other value has, that one leads the
     search. Raises AssertionError for a value that makes no difference: it should not be one.
     """
-    here, there = shipped("notes", NOTES), shipped(f"{field}={value}", switched(field, value))
+    base = base_of(field)
+    here, there = shipped(base, PROFILES[base]), shipped(f"{field}={value}", switched(field, value))
     for most in WIDENING:
         found = differ(here, there, NARROW_SCOPES, most)
         if isinstance(found, Parted):
@@ -102,6 +110,9 @@ def field_lines() -> Iterator[str]:
         yield ""
         yield says()[field]
         yield ""
+        if field in UNDER:
+            yield f"It makes a difference beside the other answers of `{UNDER[field]}`."
+            yield ""
         for value in values[1:]:
             found = parted_by(field, value)
             yield f"`{shown_as(values[0])}` and `{shown_as(value)}` part on:"

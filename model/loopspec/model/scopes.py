@@ -154,4 +154,16 @@ DEFAULT_SCOPES: Final = (
         answers=("assembled", "done"),
         profile="dsh-0.1",
     ),
+    Scope(
+        "later-release",
+        "profile dsh-0.2: a delivery, an edit and a stop around disposal, one call inside",
+        sends=1,
+        edits=1,
+        lives=2,
+        inside=1,
+        modes=("keep",),
+        calls=("followup", "cancel", "remove", "replace", "splice", "maintenance", "dispose"),
+        answers=("assembled", "enter", "done"),
+        profile="dsh-0.2",
+    ),
 )

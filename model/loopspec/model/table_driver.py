@@ -186,6 +186,17 @@ def passes_at_once(session: Session, _: Arrive) -> bool:
     return session.policy.passes == "at once"
 
 
+def disposal_fails_the_turn(session: Session, frame: Arrive) -> bool:
+    """At assembly, disposal began, by policy the turn fails, and its signal is not aborted."""
+    fails = session.policy.disposed_turn == "fails" and frame.gate == "assemble"
+    return fails and bool(session.disposal) and not session.aborted
+
+
+def fail_disposed(session: Session, _: Arrive) -> Session:
+    """Unwind with that error."""
+    return fail(session, Ending("error", ERROR_TEXTS["disposed"]))
+
+
 def pass_gate(session: Session, frame: Arrive) -> Session:
     """Nobody objects; go on."""
     return session.go(UNOPPOSED[frame.gate])
@@ -240,6 +251,7 @@ def arrival(gate: str, rules: str, sees: Callable[[Session, Arrive], Observation
 
 
 AWAITS: Final = (
+    row("arrive", "once disposed of", "ID-11", disposal_fails_the_turn, fail_disposed),
     arrival("assemble", "PS-03 CL-08", see_assemble),
     arrival("pre-step", "PS-01 PS-02 PS-20", see_pre_step),
     arrival("request", "ST-07", see_open_step),

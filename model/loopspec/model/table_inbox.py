@@ -232,6 +232,11 @@ def append_is_impossible(session: Session, _: object) -> bool:
     return any(type(due) is Listening and due.to == "record" for due in session.stack)
 
 
+def no_op_is_refused(session: Session, _: object) -> bool:
+    """A listener of a record runs, and by policy even a change of nothing is refused there."""
+    return append_is_impossible(session, None) and session.policy.no_op == "refused"
+
+
 def answer_none(session: Session, call: Call) -> Session:
     """Return."""
     return session.go(EndCall(call.name))
@@ -260,8 +265,10 @@ EDITS: Final = (
     row("prepend", "at any time", "IN-10", always, prepend_quiet),
     row("splice", "at any time", "SP-01 SP-02 SP-03 SP-06 SP-07 SP-08", always, splice_quiet),
     row("replace", "of a pending message", "IN-12 LN-04", message_is_pending, replace_found),
+    row("replace", "of nothing, refused", "RE-01", no_op_is_refused, refuse_append),
     row("replace", "of a message that is not pending", "IN-12", always, answer_false),
     row("remove", "of a pending message", "IN-11 LN-08", message_is_pending, remove_found),
+    row("remove", "of nothing, refused", "RE-01", no_op_is_refused, refuse_append),
     row("remove", "of a message that is not pending", "IN-11", always, answer_false),
     row("clear", "of an empty inbox", "IN-14", inbox_is_empty, answer_none),
     row("clear", "inside a record's listener", "RE-02", append_is_impossible, refuse_append),
@@ -477,8 +484,9 @@ def change(session: Session, frame: Change) -> Session:
 
 
 SPLICES: Final = (
-    row("splice frame", "changes nothing", "SP-04 CL-12", changes_nothing, nothing),
     row("splice frame", "would repeat an id", "ID-01 ID-02 ID-03", repeats_an_id, raise_duplicate),
+    row("splice frame", "refused, even of nothing", "RE-01", no_op_is_refused, raise_refused),
+    row("splice frame", "changes nothing", "SP-04 CL-12", changes_nothing, nothing),
     row(
         "splice frame", "in a record's listener", "RE-01 ID-04", append_is_impossible, raise_refused
     ),

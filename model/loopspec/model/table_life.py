@@ -59,6 +59,16 @@ def end_maintenance(session: Session, frame: MaintenanceDone) -> Session:
     return ended.go(AfterIdle(session.latch), Settle("maintenance", error), Converged())
 
 
+def a_disposal_forgets(session: Session, _: MaintenanceDone) -> bool:
+    """Disposal began, and by policy the task replays no wake then."""
+    return bool(session.disposal) and session.policy.disposed_latch == "forgotten"
+
+
+def end_disposed(session: Session, frame: MaintenanceDone) -> Session:
+    """No wake is latched; else as without disposal."""
+    return end_maintenance(session.but(latch=False), frame)
+
+
 def settle_at_once(session: Session, call: Call) -> Session:
     """Settled already; return."""
     return settle(session, call.name).go(EndCall(call.name))
@@ -106,6 +116,7 @@ LIVES: Final = (
     row("maintenance", "once disposal began", "MN-01 ID-11", disposal_began, raise_disposed),
     row("maintenance", "while something runs", "MN-01", something_runs, raise_busy),
     row("maintenance", "while idle", "MN-02 MN-03 MN-08 MN-10", always, start_maintenance),
+    row("maintenance done", "once disposed of", "WL-07", a_disposal_forgets, end_disposed),
     row("maintenance done", "", "MN-05 MN-06 MN-09 WL-09 WL-12", always, end_maintenance),
     row("when-idle", "while idle", "WI-01", loop_is_idle, settle_at_once),
     row("when-idle", "while something runs", "WI-02 WI-04", always, wait),

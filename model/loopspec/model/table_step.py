@@ -44,6 +44,19 @@ from loopspec.model.words import ERROR_TEXTS, NEXT_STEP
 # --- Entry and request --------------------------------------------------------------------------
 
 
+def enters_when_prepared(session: Session, _: EnterStep) -> bool:
+    """By policy messages are recorded once the first request is prepared."""
+    return session.policy.entry == "prepared"
+
+
+def open_step(session: Session, frame: EnterStep) -> Session:
+    """Record step/start; request; close the step; decide what follows. Nothing has entered yet."""
+    number = session.step + 1
+    record = tell_record(session, "step/start", session.turn, number)
+    opened = session.but(step=number, batch=frame.messages)
+    return opened.go(record, Request(), CloseStep(), AfterStep())
+
+
 def enter_step(session: Session, frame: EnterStep) -> Session:
     """Record step/start, then user/message each; request; close the step; decide what follows."""
     number = session.step + 1
@@ -71,12 +84,24 @@ def fail_request(session: Session, _: Requested) -> Session:
     return fail(session, Ending("error", ERROR_TEXTS["request"]))
 
 
+def has_not_entered(session: Session, _: Requested) -> bool:
+    """There are messages that have not entered yet."""
+    return bool(session.batch)
+
+
+def enter_late(session: Session, frame: Requested) -> Session:
+    """Record user/message each; look again."""
+    records = (tell_record(session, "user/message", message) for message in session.batch)
+    return session.but(batch=()).go(*records, frame)
+
+
 def call_provider(session: Session, _: object) -> Session:
     """Call the provider."""
     return session.go(Arrive("provider"))
 
 
 REQUESTS: Final = (
+    row("enter step", "before its messages", "ST-01 ST-02", enters_when_prepared, open_step),
     row("enter step", "", "ST-01 ST-02 CL-13", always, enter_step),
     told("step/start", "ST-01 ST-03"),
     told("user/message", "ST-01 IN-07"),
@@ -84,6 +109,7 @@ REQUESTS: Final = (
     row("request", "of a new attempt", "ST-06 ST-07", always, ask_request_hook),
     row("requested", "under an aborted signal", "TB-08", signal_is_aborted, abort_turn),
     row("requested", "by raising", "ST-07 ST-19", request_hook_raised, fail_request),
+    row("requested", "with messages to enter", "ST-01 ST-02", has_not_entered, enter_late),
     row("requested", "", "ST-01", always, call_provider),
 )
 

@@ -129,8 +129,9 @@ ERROR_TEXTS: Final = {
     "request-error": "recovery raised",
     "turn-stopping": "turn-stopping raised",
     "maintenance": "maintenance raised",
+    "disposed": "the session is disposed",
 }
-"""What a failing answer at each gate is reported as."""
+"""What a failing answer at each gate is reported as, and a turn that a disposal makes fail."""
 
 CALLS: Final = {
     "followup": ("message",),

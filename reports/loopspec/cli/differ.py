@@ -120,7 +120,8 @@ def policy_of(side: str) -> "Policy":
         CouldNotRun: it is neither a profile nor a field with one of its values.
 
     """
-    from loopspec.model.policy import CHOICES, PROFILES
+    from loopspec.model.deviations import CHOICES
+    from loopspec.model.policy import PROFILES
     from loopspec.model.profiles import shown_as, switched
 
     if side in PROFILES:

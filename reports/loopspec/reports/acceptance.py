@@ -9,7 +9,7 @@ import attrs
 from loopspec.conformance.edits import EditResult
 from loopspec.conformance.transcripts import Accepted
 from loopspec.conformance.transcripts.differences import Place, Shown
-from loopspec.model.policy import DEVIATIONS
+from loopspec.model.deviations import DEVIATIONS
 from loopspec.model.table import TABLE
 from loopspec.reports.text import clean
 from loopspec.reports.words import number, seconds_words

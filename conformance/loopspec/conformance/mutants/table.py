@@ -27,7 +27,7 @@ from loopspec.model.policy import PROFILES, Policy
 
 __all__ = ["JUDGED_BY", "laws_that_see", "machine_of", "refused_transcripts", "told_apart"]
 
-JUDGED_BY: Final = ("notes", "dsh-0.1")
+JUDGED_BY: Final = ("notes", "dsh-0.1", "dsh-0.2")
 """The profiles under which a mutant may part from the shipped table, in this order."""
 
 EXPLORED_MAX: Final = 2_000

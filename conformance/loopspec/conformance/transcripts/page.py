@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any, Final
 
-from loopspec.model.policy import CHOICES, DEVIATIONS, PROFILES
+from loopspec.model.deviations import CHOICES, DEVIATIONS
+from loopspec.model.policy import PROFILES
 from loopspec.model.profiles import brief, parted_by, shown_as
 
 __all__ = ["differences_page", "kept"]

@@ -36,13 +36,13 @@ START: Final[Ghosts] = tuple(each.start for each in PROPERTIES)
 def laws(policy: Policy) -> tuple[Property, ...]:
     """The properties that hold under a policy.
 
-    The strict ones are laws of profile `notes`; PARK also wants a preserved queue to advance.
+    The strict ones are laws of profile `notes`; PARK also wants a preserved queue to advance, and
+    LOST a step to record its messages whatever becomes of its request.
     """
     strict = policy.wakes == "marks" and policy.disposal == "fact"
-    held = tuple(each for each in PROPERTIES if strict or not each.strict)
-    if policy.after_keep_cancel == "advance":
-        return held
-    return tuple(each for each in held if each is not PARK)
+    without = {PARK: policy.after_keep_cancel != "advance", LOST: policy.entry != "opens"}
+    held = (each for each in PROPERTIES if strict or not each.strict)
+    return tuple(each for each in held if not without.get(each, False))
 
 
 def watch(

@@ -57,6 +57,9 @@ def cause_first_wins(ghost: Causes, entry: Entry) -> tuple[Causes, tuple[Breach,
         return ghost, NEVER
     if seen.kind == "return":
         asked = ghost.canceling[-1] if ghost.canceling else None
+        if seen.name == "dispose" and seen.get("raised") is not None:
+            # Whether it has begun all the same is the policy's (A8): another one may be the first.
+            ghost = ghost._replace(disposing=False)
         left = ghost._replace(canceling=ghost.canceling[:-1])
         if asked is not None and (seen.get("raised") is not None or asked == IDLE):
             return left._replace(unsure=ghost.unsure or ghost.running), NEVER
