@@ -48,7 +48,8 @@ def run_conformance(
     subject = f"{result.subject} ({result.version})"
     replay = "paste the witness into a file and give it to `loopspec replay`"
     texts = [
-        explain(each.reduced, subject, result.seed, each.length, replay) for each in result.found
+        explain(each.reduced, subject, result.seed, each.length, replay, str(each.known or ""))
+        for each in result.found
     ]
     if not texts:
         texts = [shown(f"{result.verdict}: {'; '.join(result.reasons)}", 4000)]

@@ -10,6 +10,7 @@ place of every call in the trace is where the subject was when it was made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import attrs
 
@@ -17,7 +18,7 @@ from loopspec.conformance.judge import Finding, Judge
 from loopspec.conformance.subjects.contract import Subject
 from loopspec.conformance.subjects.guarded import guarded
 from loopspec.model.explore import Cell
-from loopspec.model.policy import PROFILES
+from loopspec.model.policy import PROFILES, Policy
 from loopspec.model.scenario import Line, Scenario
 from loopspec.model.session import HELD
 from loopspec.model.words import GATES, PASSED, Answer, Call, Entry, Made, Observation, Rest
@@ -173,14 +174,23 @@ class Drive:
         self.settle()
 
 
+Reading: TypeAlias = str | Policy
+"""What a trace is judged by: a profile by its name, or any policy."""
+
+
+def policy_of(reading: Reading) -> Policy:
+    """The policy of a reading. Raises KeyError for a name that is no profile."""
+    return PROFILES[reading] if isinstance(reading, str) else reading
+
+
 def run_scenario(
-    subject: Subject, scenario: Scenario, inclusion: bool = True, profile: str | None = None
+    subject: Subject, scenario: Scenario, inclusion: bool = True, profile: Reading | None = None
 ) -> Outcome:
     """Run one scenario on a fresh session of `subject` and judge its trace.
 
     `profile` overrides the scenario's own. The subject is closed afterwards, whatever happens.
     """
-    policy = PROFILES[profile or scenario.profile]
+    policy = policy_of(profile or scenario.profile)
     verdict = Judge(policy, inclusion=inclusion, held=scenario.held)
     subject = guarded(subject)
     drive = Drive(subject, verdict, scenario.held)

@@ -29,10 +29,13 @@ def seen_by(finding: Finding) -> str:
     return f"{finding.code} by itself; subject and model had parted before"
 
 
-def explain(reduced: Reduced, subject: str, seed: int | None, length: int, replay: str) -> str:
+def explain(
+    reduced: Reduced, subject: str, seed: int | None, length: int, replay: str, known: str = ""
+) -> str:
     """The text of one finding, as terminals and failing tests show it.
 
-    `length` is the number of actions of the run that was reduced.
+    `length` is the number of actions of the run that was reduced; `known` the registered
+    difference that explains it.
     """
     finding = reduced.finding
     actions = len(reduced.scenario)
@@ -40,6 +43,8 @@ def explain(reduced: Reduced, subject: str, seed: int | None, length: int, repla
     how = {"exhaustive": "no shorter one exists", "1-minimal": "1-minimal", "no": "not reduced"}
     lines = [f"{finding.code} broken: {finding.sentence}"]
     lines += field("subject", [subject + ("" if seed is None else f"          seed {seed}")])
+    if known:
+        lines += field("known as", [known])
     others = [each.code for each in reduced.outcome.findings if each.code != finding.code]
     if others:
         lines += field("also", [" ".join(dict.fromkeys(others))])

@@ -26,11 +26,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from loopspec.conformance.drive import Drive, Outcome
+from loopspec.conformance.drive import Drive, Outcome, Reading, policy_of
 from loopspec.conformance.judge import Judge
 from loopspec.conformance.subjects.contract import Subject, SubjectFactory, need_of
 from loopspec.model.explore import Cell
-from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Line, Scenario, Window
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import HELD, Session, letter
@@ -177,15 +176,15 @@ class Player:
     """One random run: turns drawn numbers into actions and writes down the lines that they were."""
 
     def __init__(
-        self, subject: Subject, profile: str, campaign: Campaign, held: frozenset[str] = HELD
+        self, subject: Subject, profile: Reading, campaign: Campaign, held: frozenset[str] = HELD
     ) -> None:
         """Open a fresh session whose gates in `held` are answered."""
         self.held = held
         self.tools = 0
         self.campaign = campaign
-        self.profile = profile
+        self.profile = profile if isinstance(profile, str) else "notes"
         self.subject = subject
-        self.judge = Judge(PROFILES[profile], held=held)
+        self.judge = Judge(policy_of(profile), held=held)
         self.lines: list[Line] = []
         self.armed: list[Armed] = []
         self.named = 0
@@ -429,7 +428,7 @@ class _Found(AssertionError):
 
 def machine_for(
     factory: SubjectFactory,
-    profile: str,
+    profile: Reading,
     campaign: Campaign,
     progress: Callable[[Campaign], None] | None = None,
 ) -> type[RuleBasedStateMachine]:
@@ -590,7 +589,7 @@ def machine_for(
 
 def run_campaign(
     factory: SubjectFactory,
-    profile: str = "notes",
+    profile: Reading = "notes",
     examples: int = 100,
     steps: int = 40,
     seed_number: int = 0,

@@ -13,12 +13,12 @@ are tried, those with windows are not, so that nothing more is said of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 
 from loopspec.conformance.control import ControlError
-from loopspec.conformance.drive import Outcome, run_scenario
+from loopspec.conformance.drive import Outcome, Reading, run_scenario
 from loopspec.conformance.judge import Finding
 from loopspec.conformance.subjects.contract import SubjectFactory
 from loopspec.model.scenario import AT_REST, Line, Scenario
@@ -49,19 +49,30 @@ class Reduced:
     minimal: str
 
 
+Only: TypeAlias = Callable[[Outcome], bool]
+
+
+def always(_: Outcome) -> bool:
+    """Any outcome will do."""
+    return True
+
+
 class _Reducer:
     """Runs candidates until the budget of replays is spent."""
 
-    def __init__(self, factory: SubjectFactory, wanted: Finding, profile: str | None) -> None:
+    def __init__(
+        self, factory: SubjectFactory, wanted: Finding, profile: Reading | None, only: Only
+    ) -> None:
         self.factory = factory
         self.wanted = wanted
         self.profile = profile
+        self.only = only
         self.replays = 0
 
     def shows(self, scenario: Scenario) -> Outcome | None:
         """The outcome of a candidate that still shows the finding."""
         self.replays += 1
-        return played(self.factory, scenario, self.wanted, self.profile)
+        return played(self.factory, scenario, self.wanted, self.profile, self.only)
 
     @property
     def spent(self) -> bool:
@@ -69,7 +80,11 @@ class _Reducer:
 
 
 def played(
-    factory: SubjectFactory, scenario: Scenario, wanted: Finding, profile: str | None
+    factory: SubjectFactory,
+    scenario: Scenario,
+    wanted: Finding,
+    profile: Reading | None,
+    only: Only,
 ) -> Outcome | None:
     """The outcome of a scenario that shows `wanted`.
 
@@ -79,7 +94,7 @@ def played(
         outcome = run_scenario(factory(), scenario, profile=profile)
     except ControlError:
         return None
-    return outcome if found(outcome, wanted) else None
+    return outcome if found(outcome, wanted) and only(outcome) else None
 
 
 def found(outcome: Outcome, wanted: Finding) -> Finding | None:
@@ -101,14 +116,18 @@ def only_made(outcome: Outcome) -> Scenario:
 
 
 def reduce_scenario(
-    factory: SubjectFactory, outcome: Outcome, wanted: Finding, profile: str | None = None
+    factory: SubjectFactory,
+    outcome: Outcome,
+    wanted: Finding,
+    profile: Reading | None = None,
+    only: Only = always,
 ) -> Reduced:
     """Reduce a failing outcome to a scenario that shows the same finding with fewer, weaker lines.
 
-    `factory` makes a fresh subject for each replay. The original is returned, with minimal `no`,
-    when not even its replay shows the finding.
+    `factory` makes a fresh subject for each replay; `only` says what else a smaller outcome must
+    be. The original is returned, with minimal `no`, when not even its replay shows the finding.
     """
-    reducer = _Reducer(factory, wanted, profile)
+    reducer = _Reducer(factory, wanted, profile, only)
     best = reducer.shows(only_made(outcome)) or reducer.shows(outcome.scenario)
     if best is None:
         return Reduced(outcome.scenario, outcome, wanted, reducer.replays, "no")
@@ -119,7 +138,7 @@ def reduce_scenario(
         best = drop_pairs(reducer, weaken(reducer, best))
     minimal = "no" if reducer.spent else "1-minimal"
     if minimal == "1-minimal" and len(best.scenario) <= TRIED_MAX:
-        best = shortest(factory, wanted, len(best.scenario), profile) or best
+        best = shortest(reducer, len(best.scenario)) or best
         if len(best.scenario) <= EXHAUSTIVE_MAX:
             minimal = "exhaustive"
     best = renamed(reducer, best)
@@ -348,13 +367,13 @@ SHORT: Final = Scope(
 )
 
 
-def shortest(
-    factory: SubjectFactory, wanted: Finding, below: int, profile: str | None
-) -> Outcome | None:
-    """The outcome of a scenario with fewer than `below` lines, all at rest, that shows `wanted`."""
+def shortest(reducer: _Reducer, below: int) -> Outcome | None:
+    """The outcome of a scenario with fewer than `below` lines, all at rest, that shows it too."""
     for length in range(1, below):
         for lines in sequences(SHORT.start, Spent(), length):
-            outcome = played(factory, Scenario(lines), wanted, profile)
+            outcome = played(
+                reducer.factory, Scenario(lines), reducer.wanted, reducer.profile, reducer.only
+            )
             if outcome is not None:
                 return outcome
     return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -18,6 +19,7 @@ import attrs
 
 from loopspec.conformance.control import ControlError
 from loopspec.conformance.corpus import load_corpus
+from loopspec.conformance.deviations import Known, explain_outcome, first_finding
 from loopspec.conformance.drive import Outcome, run_scenario
 from loopspec.conformance.judge import SENTENCES, Finding
 from loopspec.conformance.machine import Campaign, add_counts, run_campaign
@@ -31,13 +33,14 @@ from loopspec.conformance.subjects.contract import (
 from loopspec.conformance.subjects.guarded import guarded_factory
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
-from loopspec.model.policy import PROFILES
+from loopspec.model.policy import PROFILES, Policy
+from loopspec.model.profiles import parted_by
 from loopspec.model.properties import laws
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.table import TABLE
 
-__all__ = ["EFFORTS", "Effort", "Result", "Stage", "check_subject"]
+__all__ = ["EFFORTS", "Effort", "Known", "Result", "Stage", "check_subject"]
 
 FINDINGS_MAX: Final = 6
 CANARY_SCENARIO: Final = "followup A\npre-step: enter\nprovider: done\n"
@@ -89,6 +92,8 @@ class Reported:
     reduced: Reduced
     length: int
     stage: str
+    known: Known | None = None
+    """The registered difference that explains it, if one does."""
 
     @property
     def finding(self) -> Finding:
@@ -163,6 +168,8 @@ class _Check:
         self.factory = factory
         self.result = result
         self.say = say
+        self.reading = PROFILES[result.profile]
+        """What is judged by: the profile, but for the differences that were found already."""
 
     def stage(self, name: str, work: Callable[[Stage], None]) -> None:
         """Run one stage and time it; an adapter's fault ends the stage, not the run."""
@@ -197,20 +204,53 @@ class _Check:
         self.result.peak = max(self.result.peak, given.peak)
 
     def report(self, stage: Stage, outcome: Outcome) -> None:
-        """Reduce the first finding of an outcome unless its like is reported already."""
+        """Reduce the first finding of an outcome unless its like is reported already.
+
+        What registered differences explain is reported by their ids, and the search goes on with
+        the subject's answers.
+        """
         if not outcome.findings:
             return
         stage.verdict = "broken"
         stage.broken += 1
-        if len(self.result.found) >= FINDINGS_MAX:
+        explained = explain_outcome(outcome, self.reading)
+        for known, finding in explained:
+            self.report_known(stage, outcome, known, finding)
+        unknown = [each for each in self.result.found if each.known is None]
+        if explained or len(unknown) >= FINDINGS_MAX:
             return
         finding = outcome.findings[0]
-        if any(each.finding.key == finding.key for each in self.result.found):
+        if any(each.finding.key == finding.key for each in unknown):
             return
-        reduced = reduce_scenario(self.factory, outcome, finding, self.result.profile)
-        same = [each for each in self.result.found if each.reduced.scenario == reduced.scenario]
-        if not same:
+        reduced = reduce_scenario(self.factory, outcome, finding, self.reading)
+        if all(each.reduced.scenario != reduced.scenario for each in self.result.found):
             self.result.found.append(Reported(reduced, outcome.actions, stage.name))
+
+    def report_known(self, stage: Stage, outcome: Outcome, known: Known, finding: Finding) -> None:
+        """Report a registered difference, and go on with the subject's answer.
+
+        Its witness shows it alone where some scenario does: the outcome itself, reduced, or else
+        the shortest one on which the two answers part in the specification.
+        """
+
+        def same(smaller: Outcome, reading: Policy) -> bool:
+            return [each for each, _ in explain_outcome(smaller, reading)] == [known]
+
+        profile = PROFILES[self.result.profile]
+        at, reading = outcome, profile
+        if not same(at, profile):
+            parted = parted_by(known.field, known.value).scenario
+            at = run_scenario(self.factory(), parted, profile=profile)
+            if not same(at, profile):
+                at, reading = outcome, self.reading
+        wanted = first_finding(at, reading) or finding
+        only = partial(same, reading=reading)
+        reduced = reduce_scenario(self.factory, at, wanted, reading, only)
+        alone = run_scenario(self.factory(), reduced.scenario, profile=profile)
+        if same(alone, profile):
+            reduced = attrs.evolve(reduced, outcome=alone, finding=alone.findings[0])
+        self.result.found.append(Reported(reduced, at.actions, stage.name, known))
+        self.reading = known.on(self.reading)
 
     def scenarios(self, stage: Stage, scenarios: Iterable[Scenario]) -> None:
         """Run scenarios one after the other."""
@@ -223,27 +263,34 @@ class _Check:
                 stage.skipped[lacking[0]] = stage.skipped.get(lacking[0], 0) + 1
                 continue
             began = time.perf_counter()
-            outcome = run_scenario(subject, scenario, profile=self.result.profile)
+            outcome = run_scenario(subject, scenario, profile=self.reading)
             stage.running += time.perf_counter() - began
             self.add(stage, outcome)
 
     def random(self, stage: Stage, effort: Effort) -> None:
-        """Random runs up to the planned number or the first finding."""
+        """Random runs up to the planned number or the first finding that nothing explains."""
 
         def tell(campaign: Campaign) -> None:
             # Hypothesis tries a few more than were planned.
             self.say(stage.name, min(campaign.scenarios, effort.examples), effort.examples)
 
-        began = time.perf_counter()
-        campaign = run_campaign(
-            self.factory, self.result.profile, effort.examples, effort.steps, self.result.seed, tell
-        )
-        stage.running = time.perf_counter() - began
-        stage.scenarios, stage.actions = campaign.scenarios, campaign.actions
-        stage.observations = campaign.observations
-        self.count(campaign)
-        if campaign.failed is not None:
+        left, round_number = effort.examples, 0
+        while left > 0:
+            began = time.perf_counter()
+            seed = self.result.seed + round_number
+            campaign = run_campaign(self.factory, self.reading, left, effort.steps, seed, tell)
+            stage.running += time.perf_counter() - began
+            stage.scenarios += campaign.scenarios
+            stage.actions += campaign.actions
+            stage.observations += campaign.observations
+            self.count(campaign)
+            if campaign.failed is None:
+                return
+            before = self.reading
             self.report(stage, campaign.failed)
+            if self.reading == before:
+                return
+            left, round_number = left - campaign.scenarios, round_number + 1
 
     def canary(self, stage: Stage) -> None:
         """A loop with a planted fault must be found broken."""

@@ -130,6 +130,7 @@ def finding_json(number: int, reported: Reported, replay: str) -> dict[str, Any]
         "title": finding.however,
         "codes": list(reported.codes),
         "seen_by": seen_by(finding),
+        "known": str(reported.known or ""),
         "because": list(finding.because),
         "however": finding.however,
         "did": finding.did,

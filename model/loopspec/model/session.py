@@ -132,7 +132,8 @@ class EndCall(NamedTuple):
 class Wake(NamedTuple):
     """A waking message was inserted: start a driver if there is none.
 
-    `late` was judged when the call was made: no driver that will look again can see it.
+    `late` was judged when the call was made (RT-10): no driver that will look again can see it, and
+    the activity was not being disposed of (RT-14).
     """
 
     late: bool = False

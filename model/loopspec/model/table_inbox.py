@@ -95,8 +95,8 @@ def queue_due(session: Session, call: Call) -> Session:
 
 
 def queue_late(session: Session, call: Call) -> Session:
-    """Insert at the tail of next-turn as due; wake late; return."""
-    return deliver(session, call, NEXT_TURN, DUE, Wake(late=True))
+    """Insert at the tail of next-turn as due; wake late unless being disposed of; return."""
+    return deliver(session, call, NEXT_TURN, DUE, Wake(session.cause != "disposed"))
 
 
 def queue_waking(session: Session, call: Call) -> Session:
@@ -110,8 +110,8 @@ def steer_due(session: Session, call: Call) -> Session:
 
 
 def steer_late(session: Session, call: Call) -> Session:
-    """Insert at the tail of next-step as due; wake late; return."""
-    return deliver(session, call, NEXT_STEP, DUE, Wake(late=True))
+    """Insert at the tail of next-step as due; wake late unless being disposed of; return."""
+    return deliver(session, call, NEXT_STEP, DUE, Wake(session.cause != "disposed"))
 
 
 def steer_waking(session: Session, call: Call) -> Session:
@@ -532,8 +532,8 @@ def raises(session: Session, frame: EndCall) -> bool:
 
 
 def late_wake_is_latched(session: Session, frame: Wake) -> bool:
-    """It is late, by policy latched, and the activity is not being disposed of."""
-    return frame.late and session.policy.wakes == "latch" and session.cause != "disposed"
+    """It is late, and by policy latched."""
+    return frame.late and session.policy.wakes == "latch"
 
 
 def latch_wake(session: Session, _: Wake) -> Session:

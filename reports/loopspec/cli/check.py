@@ -76,6 +76,11 @@ Exit codes: 0 holds, 1 broken, 2 could not run, 3 inconclusive.
 )
 @click.option("--mutant", metavar="ID", help="Plant this fault into the shipped loop first.")
 @click.option(
+    "--answers",
+    metavar="NAME",
+    help="Run the shipped loop by the answers of this profile.  [default: the profile]",
+)
+@click.option(
     "--examples",
     metavar="N",
     type=click.IntRange(min=0),
@@ -94,6 +99,7 @@ def command(
     effort: str,
     seed: int | None,
     mutant: str | None,
+    answers: str | None,
     examples: int | None,
     out: Path | None,
     cells: bool,
@@ -104,6 +110,10 @@ def command(
     The corpus, the shortest cover of the model's rows, random scenarios and one canary. What the
     subject does must be what some possible session of the model does; if not, the scenario is
     reduced and printed as a witness that `loopspec replay` takes.
+
+    A finding that equals a registered difference, another answer to an open question, does not end
+    the search: it is named by its ids, and the search goes on with that answer. `--answers dsh-0.1`
+    shows all in which that release differs from the profile.
     """
     from loopspec.cli.outcome import tell
     from loopspec.cli.progress import ProgressLine
@@ -111,17 +121,21 @@ def command(
     from loopspec.conformance.verdict import FolderError, new_folder, run_document, write_document
 
     known_profile(profile)
-    factory = python_factory(mutant, profile)
+    answers = profile if answers is None else answers
+    known_profile(answers)
+    factory = python_factory(mutant, answers)
     chosen = secrets.randbelow(SEED_END) if seed is None else seed
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     try:
         folder = new_folder(out or Path("loopspec-runs"), "check")
-        keep_one_run(folder, python_factory(mutant, profile, folder), profile)
+        keep_one_run(folder, python_factory(mutant, answers, folder), profile)
         with ProgressLine() as line:
             result = check_subject(factory, profile, effort, chosen, examples, line.update)
-        replays = write_witnesses(folder, result, mutant)
+        planted = f" --mutant {shlex.quote(mutant)}" if mutant else ""
+        planted += "" if answers == profile else f" --answers {answers}"
+        replays = write_witnesses(folder, result, planted)
         again = f"loopspec check --profile {profile} --effort {effort} --seed {chosen}"
-        again += f" --mutant {shlex.quote(mutant)}" if mutant else ""
+        again += planted
         again += "" if examples is None else f" --examples {examples}"
         write_document(folder, run_document(result, "check", replays, started, again))
     except FolderError as error:
@@ -147,7 +161,7 @@ def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
         log.with_name(f"{log.name}.lock").unlink(missing_ok=True)  # the owner's, and it is closed
 
 
-def write_witnesses(folder: Path, result: "Result", mutant: str | None) -> list[str]:
+def write_witnesses(folder: Path, result: "Result", planted: str) -> list[str]:
     """Write each witness with its trace; the commands that replay them."""
     from loopspec.conformance.verdict import write_evidence
 
@@ -156,5 +170,5 @@ def write_witnesses(folder: Path, result: "Result", mutant: str | None) -> list[
         name = f"witness-{number}"
         write_evidence(folder, name, each.reduced.outcome)
         path = shlex.quote(str(folder / f"{name}.scenario"))
-        replays.append(f"loopspec replay {path}" + (f" --mutant {mutant}" if mutant else ""))
+        replays.append(f"loopspec replay {path}{planted}")
     return replays

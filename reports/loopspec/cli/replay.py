@@ -42,13 +42,23 @@ Exit codes: 0 the subject does what the model allows, 1 it does not, 2 could not
 )
 @click.option("--mutant", metavar="ID", help="Plant this fault into the shipped loop first.")
 @click.option(
+    "--answers",
+    metavar="NAME",
+    help="Run the shipped loop by the answers of this profile.  [default: the profile]",
+)
+@click.option(
     "--profile",
     metavar="NAME",
     help="The set of policy values to judge by.  [default: the scenario's own]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON instead of text.")
 def command(
-    scenario: Path, subject: str, mutant: str | None, profile: str | None, as_json: bool
+    scenario: Path,
+    subject: str,
+    mutant: str | None,
+    answers: str | None,
+    profile: str | None,
+    as_json: bool,
 ) -> int:
     """Replay a scenario and print what the model has beside what the subject did.
 
@@ -72,7 +82,9 @@ def command(
         replayed = replay_scenario(lambda: ModelSubject(PROFILES[name]), wanted, name)
     else:
         try:
-            replayed = replay_scenario(python_factory(mutant, name), wanted, name)
+            replayed = replay_scenario(
+                python_factory(mutant, known_profile(answers or name)), wanted, name
+            )
         except ControlError as error:
             raise CouldNotRun(str(error)) from error
     show = show_json if as_json else show_text

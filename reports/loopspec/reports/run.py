@@ -114,6 +114,8 @@ class Finding(msgspec.Struct, frozen=True):
     title: str = ""
     codes: tuple[str, ...] = ()
     seen_by: str = ""
+    known: str = ""
+    """The registered difference that explains it: its ids, the field and the answer."""
     rules: tuple[str, ...] = ()
     because: tuple[str, ...] = ()
     however: str = ""

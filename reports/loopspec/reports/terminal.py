@@ -88,6 +88,8 @@ def _finding(run: Run, finding: Finding) -> Iterator[Line]:
     yield (f"  subject   {clean(subject_words(run))}{seed}   profile {clean(run.profile)}", "")
     if finding.title and finding.title != finding.however:
         yield (f"  breach    {clean(finding.title)}", "")
+    if finding.known:
+        yield (f"  known as  {clean(finding.known)}", "bold")
     others = [code for code in finding.codes if code != finding.property]
     if others:
         yield (f"  also      {clean(' '.join(others))}", "")
