@@ -22,6 +22,9 @@ FORMAT: Final = 2
 SYNCHRONOUS: Final = {"power": "FULL", "process": "NORMAL"}
 """What an acknowledged record survives: a power cut, or only the end of the process."""
 
+DAMAGE: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged file raises; names and messages need not be text any more."""
+
 TABLES: Final = {
     "record": "CREATE TABLE record (session TEXT NOT NULL, seq INTEGER NOT NULL, "
     "body BLOB NOT NULL, chain BLOB NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID",
@@ -110,7 +113,7 @@ def expect_log(connection: Connection, file: Path) -> None:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         schema = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
-    except sqlite3.Error as error:
+    except DAMAGE as error:
         msg = f"{file} is not a session log: {error}."
         raise LogUnreadable(msg) from error
     if application != APPLICATION_ID:
@@ -128,7 +131,7 @@ def expect_sound(connection: Connection, file: Path) -> None:
     """Raise `LogUnreadable` when SQLite finds the structure of the file broken."""
     try:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.Error as error:
+    except DAMAGE as error:
         msg = f"{file} is damaged: {error}."
         raise LogUnreadable(msg) from error
     if found != ("ok",):

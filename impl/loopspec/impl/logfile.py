@@ -7,6 +7,7 @@ pages and keep no statement open; only in place, and in memory, does the one con
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 from loopspec.impl.chain import close_mark, first_link, next_link
 from loopspec.impl.commits import Commits
 from loopspec.impl.database import (
+    DAMAGE,
     Connect,
     Connection,
     configure_reader,
@@ -132,7 +134,7 @@ class LogFile:
             try:
                 expect_log(connection, file)
                 configure_writer(connection, durability)
-            except sqlite3.Error as error:
+            except DAMAGE as error:
                 connection.close()
                 msg = f"{file} is damaged: {error}."
                 raise LogUnreadable(msg) from error
@@ -183,7 +185,11 @@ class LogFile:
     def sessions(self) -> tuple[str, ...]:
         """Return the names of all sessions that have a record or were closed without one."""
         union = "SELECT session FROM record UNION SELECT session FROM closed ORDER BY 1"
-        return tuple(name for (name,) in self._fetched(union, (), "its sessions"))
+        names = tuple(name for (name,) in self._fetched(union, (), "its sessions"))
+        if strange := [name for name in names if not isinstance(name, str)]:
+            msg = f"{self.name} is damaged: it has a session that is named {strange[0]!r}."
+            raise LogUnreadable(msg)
+        return names
 
     def rows(self, session: str, since: int = 0) -> Iterator[Row]:
         """Read a session's records in pages, the ones not committed yet included."""
@@ -224,7 +230,9 @@ class LogFile:
         try:
             self.writer.stop()
             if self._connection is not None:
-                self.commits.fold()
+                # Everything is committed: a fold that fails leaves it in the write-ahead log.
+                with contextlib.suppress(sqlite3.Error):
+                    self.commits.fold()
         finally:
             self.give_up(f"the session log {self.name} is closed.")
 
@@ -301,7 +309,7 @@ class LogFile:
             raise LogClosed(because)
         try:
             rows: list[Any] = self._reading().execute(sql, parameters).fetchall()
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             msg = f"{self.name} is damaged at {what}: {error}."
             raise LogUnreadable(msg) from error
         return rows
