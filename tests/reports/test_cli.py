@@ -68,7 +68,7 @@ def test_report_without_a_folder_takes_the_newest_judged_run(
     [
         (
             ["chek"],
-            "expected one of explore, check, replay, transcripts, differ, report, got 'chek'",
+            f"expected one of {', '.join(shell.VERBS)}, got 'chek'",
         ),
         (["check", "--effort", "huge"], "'huge' is not one of 'quick', 'ci', 'deep'"),
         (["check", "--nosuch"], "--nosuch"),
