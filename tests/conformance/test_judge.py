@@ -168,16 +168,26 @@ def test_every_swap_of_two_different_observations_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "codes", "however"),
+    ("changed", "codes", "however", "did"),
     [
-        ({"status": "running"}, ("STATUS", "TERM"), "the session reads running"),
-        ({"next_turn": (A,)}, ("LOST",), "the inbox shows next-turn A, next-step -"),
+        (
+            {"status": "running"},
+            ("STATUS", "TERM"),
+            "the session reads running",
+            "running  next-turn -  next-step -",
+        ),
+        (
+            {"next_turn": (A,)},
+            ("LOST",),
+            "the inbox shows next-turn A, next-step -",
+            "idle  next-turn A  next-step -",
+        ),
     ],
 )
 def test_a_projection_that_differs_is_found(
-    changed: dict[str, str | tuple[object, ...]], codes: tuple[str, ...], however: str
+    changed: dict[str, str | tuple[object, ...]], codes: tuple[str, ...], however: str, did: str
 ) -> None:
-    """Lists and status are read at every quiescent point."""
+    """Lists and status are read at every quiescent point; what was read stands beside the rest."""
     trace = trace_of(REJECTED)
     place, rest = last_rest(trace)
     findings = judge((*trace[:place], rest._replace(**changed))).findings  # type: ignore[arg-type]
@@ -185,6 +195,7 @@ def test_a_projection_that_differs_is_found(
     finding = findings[0]
     assert tuple(each.code for each in findings) == codes
     assert finding.however == however
+    assert {each.did for each in findings} == {did}
     assert finding.allowed == ("idle  next-turn -  next-step -",)
 
 
@@ -197,6 +208,7 @@ def test_a_gate_whose_signal_is_wrong_is_told_as_it_was_read() -> None:
     assert finding.code == "SCOPE"
     assert finding.because == ("the activity was not canceled.",)
     assert finding.however == "at assemble its signal reads otherwise"
+    assert finding.did == "running  next-turn -  next-step -  at assemble (aborted)"
     assert finding.allowed == ("running  next-turn -  next-step -  at assemble",)
 
 

@@ -1,6 +1,9 @@
 """The in-process subject: real loop, real log, held gates, every delivery told while it happens."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +14,7 @@ from loopspec import impl
 from loopspec.conformance.control import ControlError, Uncontrolled
 from loopspec.conformance.mutants import mutated_part
 from loopspec.conformance.subjects.contract import CAPABILITIES, Subject
-from loopspec.conformance.subjects.python import PythonSubject, fold_records
+from loopspec.conformance.subjects.python import PythonSubject, fold_records, remove_left_over
 from loopspec.model.words import Answer, Block, Call, Message, Observation, text_message
 
 A, B, C = (text_message(name) for name in "ABC")
@@ -478,3 +481,48 @@ def test_a_subject_that_never_rests_is_a_fault(
     driven.subject.settle()
 
     assert driven.last("spinning").kind == "fault"
+
+
+def test_folders_of_killed_processes_are_removed_and_no_others(tmp_path: Path) -> None:
+    """Of a process that lives, and of a name that is not ours, nothing is touched."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    names = {
+        f"loopspec-logs-{gone.pid}-abc": False,
+        f"loopspec-logs-{os.getpid()}-abc": True,
+        "loopspec-logs-mine-abc": True,
+        f"other-{gone.pid}-abc": True,
+    }
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "session-1.sqlite").touch()
+
+    remove_left_over(tmp_path)
+
+    assert names == {name: (tmp_path / name).exists() for name in names}
+
+
+def test_the_next_run_removes_what_a_killed_one_left() -> None:
+    """The one is killed in its session; the other begins with the same call."""
+    script = (
+        "import os, sys\n"
+        "from loopspec.conformance.subjects.python import PythonSubject\n"
+        "subject = PythonSubject()\n"
+        "subject.open(lambda seen: None)\n"
+        "print(subject.log_path.parent, flush=True)\n"
+        "if sys.argv[1] == 'killed': os.kill(os.getpid(), 9)\n"
+        "subject.close()\n"
+    )
+
+    def run(how: str) -> Path:
+        command = [sys.executable, "-c", script, how]
+        done = subprocess.run(command, capture_output=True, text=True, check=how == "ends")
+        return Path(done.stdout.strip())
+
+    killed = run("killed")
+    assert killed.is_dir()
+
+    ended = run("ends")
+
+    assert not killed.exists()
+    assert not ended.exists()

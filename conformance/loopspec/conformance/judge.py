@@ -143,7 +143,7 @@ class Judge:
         allowed = parting[0].allowed if parting else ()
         if parting and parting[1]:
             rules = tuple(dict.fromkeys((*parting[1], *rules)))
-        did = shown(entry)
+        did = done(entry, parting[0] if parting else None)
         return Finding(
             breach.code, rules, breach.because, breach.however, did, allowed, self.position
         )
@@ -154,9 +154,17 @@ class Judge:
         after_what = f"after {observation_text(self.newest)}" if self.newest else "at the start"
         because = (f"{after_what}, the specification allows: {allowed}.",)
         however = f"the subject did: {what.did}"
-        # At rest the subject did nothing more, or it did and reads otherwise than it should.
-        did = what.did if what.kind == "projection" else shown(entry)
+        did = done(entry, what)
         return Finding(TRACE, rules, because, however, did, what.allowed, self.position)
+
+
+def done(entry: Entry, parting: Parting | None) -> str:
+    """What the subject did where a finding was made.
+
+    At rest it did nothing more although it owed something; or it reads otherwise than it should,
+    and then what it reads is told.
+    """
+    return parting.did if parting and parting.kind == "projection" else shown(entry)
 
 
 def shown(entry: Entry) -> str:

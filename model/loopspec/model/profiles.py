@@ -16,6 +16,7 @@ from loopspec.model.alphabets import NARROW_SCOPES
 from loopspec.model.deviations import CHOICES, DEVIATIONS, UNDER
 from loopspec.model.differ import Parted, differ, shipped
 from loopspec.model.policy import PROFILES, Policy
+from loopspec.model.questions import QUESTIONS
 
 __all__ = ["parted_by", "profiles_page", "says", "shown_as", "switched"]
 
@@ -85,7 +86,8 @@ def parted_by(field: str, value: object) -> Parted:
 
 def profiles_page() -> str:
     """The page as text."""
-    return "\n".join([PREFACE, *profile_lines(), *field_lines()]).rstrip() + "\n"
+    lines = [PREFACE, *profile_lines(), *field_lines(), *question_lines()]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def profile_lines() -> Iterator[str]:
@@ -124,6 +126,22 @@ def field_lines() -> Iterator[str]:
             yield f"- `{shown_as(values[0])}`: {brief(found.left)}"
             yield f"- `{shown_as(value)}`: {brief(found.right)}"
             yield ""
+
+
+def question_lines() -> Iterator[str]:
+    """Where each registered question is answered."""
+    yield "## Open questions and deviations: where each is answered"
+    yield ""
+    yield "Δ: notes and release differ. A: the contract leaves it open. LB: a fault of the release."
+    yield "A rule is one of [rules](rules.md), whose note says it; a row one of"
+    yield "[transitions](transitions.md); a decision one of [decisions](decisions/README.md)."
+    yield ""
+    yield "| id | question | answered by |"
+    yield "| --- | --- | --- |"
+    for each in QUESTIONS:
+        where = f"`{each.where}`" if each.place in ("field", "row") else each.where
+        place = "not yet:" if each.place == "pending" else each.place
+        yield f"| {each.id} | {each.says} | {place} {where} |"
 
 
 def brief(did: tuple[str, ...]) -> str:

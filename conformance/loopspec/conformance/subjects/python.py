@@ -62,6 +62,9 @@ from loopspec.model.words import (
 
 __all__ = ["PythonSubject", "fold_records"]
 
+_PREFIX: Final = "loopspec-logs-"
+"""Of the folders for logs that nobody keeps; the number of the owning process follows."""
+
 _NUMBERS: Final = itertools.count(1)
 """Names log files; never read, so nothing depends on how many subjects a process has had."""
 
@@ -632,9 +635,29 @@ def _process_folder() -> Path:
     """One folder of this process for logs that nobody keeps, on a memory file system if any."""
     memory = "/dev/shm"
     usable = os.path.isdir(memory) and os.access(memory, os.W_OK)
-    folder = tempfile.mkdtemp(prefix="loopspec-", dir=memory if usable else None)
+    home = Path(memory if usable else tempfile.gettempdir())
+    remove_left_over(home)
+    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=home)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
+
+
+def remove_left_over(home: Path) -> None:
+    """Remove the folders of processes that were killed; of one that lives, or is not ours, none."""
+    for folder in home.glob(f"{_PREFIX}*-*"):
+        owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if owner.isdecimal() and not _lives(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _remove_log(path: Path) -> None:
