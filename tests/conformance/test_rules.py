@@ -1,11 +1,20 @@
 """The rule list is complete, well formed, and the page made from it is current."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from loopspec.conformance.evidence import (
+    LOOP_GROUPS,
+    evidence_of,
+    is_checked,
+    is_of_the_loop,
+    reported_when_damaged,
+    shown,
+)
 from loopspec.conformance.rules import (
     GROUPS,
     HOMES,
@@ -17,8 +26,10 @@ from loopspec.conformance.rules import (
     render_page,
     rules_of,
 )
+from loopspec.model.scenario import parse_scenario
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "rules.md"
+ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = ROOT / "docs" / "rules.md"
 
 # The contract numbers the rules of each group from 1 without a gap; this is its last number.
 LAST_NUMBERS: Final = {
@@ -157,6 +168,57 @@ def test_notes_name_only_existing_rules() -> None:
     pattern = re.compile(rf"\b(?:{'|'.join(GROUPS)})-\d\d\b")
     named = {id_ for rule in every_rule() for id_ in pattern.findall(rule.note + rule.says)}
     assert named <= set(known)
+
+
+DUE: Final = [rule for rule in load_rules().values() if is_of_the_loop(rule)]
+
+
+def test_the_groups_of_the_loop_are_the_first_twenty() -> None:
+    """A to T of the contract."""
+    assert (LOOP_GROUPS[0], LOOP_GROUPS[-1], len(LOOP_GROUPS)) == ("IN", "RE", 20)
+    assert len(DUE) > 240
+
+
+@pytest.mark.parametrize("rule", DUE, ids=lambda rule: rule.id)
+def test_each_rule_of_the_loop_is_checked_by_something_or_says_why_not(rule: Rule) -> None:
+    """Never both: what is open has nothing that checks it."""
+    has_any = bool(evidence_of(rule.id)) or bool(rule.test)
+
+    assert has_any is not bool(rule.open)
+    assert "not yet" not in shown(rule) or rule.open
+    assert rule.home != "impl" or rule.test
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in load_rules().values() if rule.test], ids=lambda rule: rule.id
+)
+def test_a_named_test_exists_and_cites_its_rule(rule: Rule) -> None:
+    """By its id, in the docstring."""
+    path, _, name = rule.test.partition("::")
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    named = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == name]
+
+    assert len(named) == 1
+    assert rule.id in (ast.get_docstring(named[0]) or "")
+
+
+def test_a_rule_counts_as_checked_by_a_mutant_or_a_damaged_trace() -> None:
+    """A row, a property, a corpus entry or a test alone is no fault that was reported."""
+    rules = load_rules()
+    only_named = [rule.id for rule in DUE if rule.test and not is_checked(rule)]
+
+    assert is_checked(rules["CL-03"])
+    assert "IN-16" in only_named
+    assert not is_checked(rules["ER-10"])
+    assert sum(is_checked(rule) for rule in DUE) >= 180
+
+
+def test_a_missing_observation_is_reported_with_the_rules_of_its_row() -> None:
+    """A turn that is never opened in the record names the rule that says so."""
+    reported = reported_when_damaged(parse_scenario("followup A\n"))
+
+    assert {"CL-07", "TB-01", "CL-05"} <= set(reported)
+    assert "TS-03" not in reported
 
 
 def test_page_is_current() -> None:

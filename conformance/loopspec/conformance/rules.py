@@ -9,7 +9,7 @@ place names a rule by its id alone. The page `docs/rules.md` is made from it:
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -57,7 +57,7 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 _REQUIRED: Final = ("says", "home", "stage")
-_KEYS: Final = (*_REQUIRED, "note")
+_KEYS: Final = (*_REQUIRED, "note", "test", "open")
 
 _PAGE_HEAD: Final = """\
 # Rules
@@ -68,8 +68,15 @@ Each rule of the contract has one home, the place where it is checked: `model` (
 and its monitors), `relation` (a relation over the session log), `impl` (a test of our own
 implementation), `port` (meaningful only for other subjects) or `out` (out of scope). Its stage is
 the stage of the project at which it is checked first. The sentences hold under the profile
-`notes`. A note names the difference between notes and upstream code (Δ), the open question (A) or
-the fault still present upstream (LB) that stands behind a sentence.
+`notes`.
+
+A rule counts as checked when a fault is reported with its id and what is repaired is not: a mutant
+that is filed under it, or a trace of the corpus from which an observation is missing. What else
+there is for it is shown where that is all: rows, properties, corpus entries; a test that is named
+stands for what no trace shows.
+
+A note names the difference between notes and upstream code (Δ), the open question (A) or the fault
+still present upstream (LB) that stands behind a sentence.
 """
 
 
@@ -79,13 +86,18 @@ class RulesError(Exception):
 
 @attrs.frozen
 class Rule:
-    """One rule of the contract: its id, what it says, and where and when it is checked."""
+    """One rule of the contract: its id, what it says, and where and when it is checked.
+
+    `test` names the test that checks what no trace shows; `open` says why nothing checks it yet.
+    """
 
     id: str
     says: str
     home: str
     stage: str
     note: str = ""
+    test: str = ""
+    open: str = ""
 
     @property
     def prefix(self) -> str:
@@ -129,6 +141,7 @@ def render_page() -> str:
     """Give the page `docs/rules.md`: the counts, then a table for each group."""
     rules = load_rules().values()
     parts = [_PAGE_HEAD, _counts_table(Counter((rule.home, rule.stage) for rule in rules))]
+    parts.append(_checked_sentence(rules))
     for prefix, title in GROUPS.items():
         parts.append(f"## {prefix}: {title}\n\n{_rules_table(rules_of(prefix))}")
     return "\n".join(parts)
@@ -172,9 +185,27 @@ def _counts_table(counts: Counter[tuple[str, str]]) -> str:
     return _table(("home", *STAGES, "all"), rows)
 
 
+def _checked_sentence(rules: Iterable[Rule]) -> str:
+    from loopspec.conformance.evidence import LOOP_GROUPS, is_checked, is_of_the_loop
+
+    asked = [rule for rule in rules if is_of_the_loop(rule)]
+    checked = sum(is_checked(rule) for rule in asked)
+    waiting = sum(bool(rule.open) for rule in asked)
+    named = sum(bool(rule.test) and not is_checked(rule) for rule in asked)
+    rest = len(asked) - checked - waiting - named
+    groups = f"{LOOP_GROUPS[0]} to {LOOP_GROUPS[-1]}"
+    return (
+        f"Of the {len(asked)} rules of the groups {groups} that are due by now, {checked} count as "
+        f"checked; {named} more have a named test, {waiting} wait, and the other {rest} have rows, "
+        "properties or corpus entries.\n"
+    )
+
+
 def _rules_table(rules: tuple[Rule, ...]) -> str:
-    rows = [(rule.id, rule.says, rule.home, rule.stage, rule.note) for rule in rules]
-    return _table(("id", "says", "home", "stage", "note"), rows)
+    from loopspec.conformance.evidence import shown
+
+    rows = [(rule.id, rule.says, rule.home, rule.stage, shown(rule), rule.note) for rule in rules]
+    return _table(("id", "says", "home", "stage", "checked by", "note"), rows)
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
