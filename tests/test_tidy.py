@@ -69,6 +69,7 @@ OPENS: Final = {
 
 FILES_OF_THEIR_OWN: Final = {
     "loopspec.impl.ownership",  # the note that says who owns a log
+    "loopspec.impl.export",  # session.jsonl, which is no file of SQLite
     "loopspec.impl.schemas",  # the JSON schemas that come with the part
     "loopspec.impl.schemas.__main__",
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         RecordInvalid,
         UnknownName,
     )
+    from loopspec.impl.export import export_session, import_session
     from loopspec.impl.inbox import Inbox, fold_inbox
     from loopspec.impl.log import SessionLog
     from loopspec.impl.loop import Agent
@@ -93,6 +94,10 @@ _HOMES = {
         "MessageInvalid",
         "RecordInvalid",
         "UnknownName",
+    ),
+    "export": (
+        "export_session",
+        "import_session",
     ),
     "inbox": (
         "Inbox",
@@ -214,9 +219,11 @@ __all__ = [
     "consumed_work",
     "counted_ids",
     "crash_tail",
+    "export_session",
     "fixed_clock",
     "fold_inbox",
     "fork",
+    "import_session",
     "random_ids",
     "repair",
     "seed",
