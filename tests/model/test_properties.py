@@ -8,6 +8,7 @@ the first one is told.
 
 from collections.abc import Sequence
 
+import attrs
 import pytest
 
 from loopspec.conformance.rules import load_rules
@@ -15,7 +16,8 @@ from loopspec.model.describe import entry_text
 from loopspec.model.documents import WITNESSES
 from loopspec.model.explore import Explored, explore
 from loopspec.model.playback import play
-from loopspec.model.properties import PROPERTIES, START, Breach, Property, watch
+from loopspec.model.properties import PROPERTIES, Breach, Property, at_start, watch
+from loopspec.model.properties.facts import Moment
 from loopspec.model.properties.monitor import declare
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.witness import witness
@@ -38,7 +40,7 @@ def trace(*lines: str) -> tuple[Entry, ...]:
 
 def breaches(entries: Sequence[Entry]) -> list[Breach]:
     """What all properties report on a trace."""
-    ghosts = START
+    ghosts = at_start()
     found: list[Breach] = []
     for entry in entries:
         ghosts, new, _ = watch(ghosts, entry)
@@ -53,12 +55,11 @@ def of(code: str, entries: Sequence[Entry]) -> list[Breach]:
 
 def met(code: str, entries: Sequence[Entry]) -> bool:
     """Whether a trace reaches the premise of a property."""
-    each = BY_CODE[code]
-    ghost, reached = each.start, False
+    alone = (BY_CODE[code],)
+    ghosts, reached = at_start(alone), False
     for entry in entries:
-        if not isinstance(entry, Rest) and each.looks_at(entry):
-            reached = reached or each.met(ghost, entry)
-            ghost, _ = each.step(ghost, entry)
+        ghosts, _, codes = watch(ghosts, entry, alone)
+        reached = reached or code in codes
     return reached
 
 
@@ -808,34 +809,39 @@ def test_each_property_is_a_documented_sentence(each: Property) -> None:
 
 def test_a_property_without_a_sentence_is_refused() -> None:
     """The documents would have nothing to print."""
-    each = BY_CODE["BAL"]
 
-    def nameless(ghost: object, entry: Entry) -> tuple[object, tuple[Breach, ...]]:
+    def nameless(ghost: None, at: Moment) -> tuple[None, tuple[Breach, ...]]:
         """Looks at nothing."""
         return ghost, ()
 
     with pytest.raises(ValueError, match=r"nameless needs a docstring 'CODE: sentence\.'"):
-        declare(nameless, each.at_rest, None, "TB-01", "", "never", lambda ghost, entry: False)
+        declare(nameless, None, "TB-01", "", "never", lambda ghost, at: False)
 
 
-@pytest.mark.parametrize("code", BY_CODE)
-def test_a_monitor_reads_all_that_it_looks_at(code: str) -> None:
-    """What `reads` leaves out cannot change the ghost: the explorer relies on it."""
-    each = BY_CODE[code]
-    ghost = each.start
-    for entry in trace(
+@pytest.mark.parametrize("each", PROPERTIES, ids=lambda each: each.code)
+def test_a_monitor_is_asked_about_what_it_reads(each: Property) -> None:
+    """Each name that it reads is that of some moment, and it is asked about no other."""
+    entries = trace(
         *("inject X", "followup A", "in agent/inbox/inserted#2 first: followup B"),
         *("pre-step: enter", "steer S", "replace S T", "provider: owes", "pre-step: enter"),
         *("provider: error", "followup C", "cancel user keep", "assemble: assembled"),
         *("pre-step: reject", "clear", "maintenance", "when-idle", "maintenance: done"),
         *("followup D", "pre-step: enter", "provider: tools x", "tool x: result K"),
         *("pre-step: enter", "provider: max-tokens", "dispose"),
-    ):
-        if isinstance(entry, Rest):
-            continue
-        if not each.looks_at(entry):
-            assert (ghost, ()) == each.step(ghost, entry)
-        ghost, _ = each.step(ghost, entry)
+    )
+    asked: list[str] = []
+
+    def step(ghost: object, at: Moment) -> tuple[object, tuple[Breach, ...]]:
+        asked.append(at.name)
+        return each.step(ghost, at)
+
+    spied = (attrs.evolve(each, step=step),)
+    ghosts = at_start(spied)
+    for entry in entries:
+        ghosts, _, _ = watch(ghosts, entry, spied)
+
+    held = {"request", "request-error", "turn-stopping"}
+    assert each.reads - held <= set(asked) <= each.reads
 
 
 def test_a_scenario_shows_all_of_it() -> None:

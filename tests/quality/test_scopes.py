@@ -20,14 +20,15 @@ from loopspec.model.counts import PINNED
 from loopspec.model.explore import Explored, Progress, dead_rows, explore
 from loopspec.model.possible import rest_of
 from loopspec.model.properties import laws
-from loopspec.model.properties.monitor import Breach, Property, declare, told
+from loopspec.model.properties.facts import Facts, Moment
+from loopspec.model.properties.monitor import Breach, Property, declare, nothing_more
 from loopspec.model.rows import nothing
 from loopspec.model.scope import Scope
 from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.session import Session, canonical
 from loopspec.model.table import TABLE, by_owner
 from loopspec.model.witness import witness
-from loopspec.model.words import Entry, Rest
+from loopspec.model.words import Rest
 from loopspec.reports.exploration import Exploration, ScopeFound
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -85,28 +86,21 @@ def test_every_end_reason_and_both_cancels_are_taken(found: list[ScopeFound]) ->
 SMALL: Final = Scope("small", "two deliveries and one stop", sends=2, cancels=1, owes=1)
 
 
-def counts_turns(ghost: int, entry: Entry) -> tuple[int, tuple[Breach, ...]]:
+def counts_turns(ghost: int, at: Moment) -> tuple[int, tuple[Breach, ...]]:
     """TOY: No run opens a second turn."""
-    seen = told(entry)
-    if seen is None or seen.name != "turn/start":
+    if at.name != "turn/start":
         return ghost, ()
     breach = Breach("TOY", (f"{ghost} turns were opened.",), "another one was")
     return ghost + 1, (breach,) if ghost else ()
 
 
-def sees_discards(ghost: int, entry: Entry) -> tuple[int, tuple[Breach, ...]]:
+def sees_discards(ghost: int, at: Moment) -> tuple[int, tuple[Breach, ...]]:
     """TOYTWO: Nothing is ever discarded."""
-    seen = told(entry)
-    wrong = seen is not None and seen.name == "agent/inbox/discarded"
+    wrong = at.name == "agent/inbox/discarded"
     return ghost, (Breach("TOYTWO", (), "something was"),) if wrong else ()
 
 
-def says_nothing(ghost: int, rest: Rest) -> tuple[Breach, ...]:
-    """Looks at no rest."""
-    return ()
-
-
-def rests_busy(ghost: int, rest: Rest) -> tuple[Breach, ...]:
+def rests_busy(ghost: int, facts: Facts, rest: Rest) -> tuple[Breach, ...]:
     """A breach at rest: two messages wait at a gate."""
     if len(rest.next_turn) < 2 or not rest.gates:
         return ()
@@ -114,12 +108,12 @@ def rests_busy(ghost: int, rest: Rest) -> tuple[Breach, ...]:
 
 
 def toy(
-    step: Callable[[int, Entry], tuple[int, tuple[Breach, ...]]],
-    at_rest: Callable[[int, Rest], tuple[Breach, ...]] = says_nothing,
+    step: Callable[[int, Moment], tuple[int, tuple[Breach, ...]]],
+    at_rest: Callable[[int, Facts, Rest], tuple[Breach, ...]] = nothing_more,
 ) -> Property:
     """A property that must be broken."""
     reads = "turn/start agent/inbox/discarded"
-    return declare(step, at_rest, 0, "TB-01", reads, "never", lambda ghost, entry: False)
+    return declare(step, 0, "TB-01", reads, "never", lambda ghost, at: False, at_rest)
 
 
 def shown(explored: Explored) -> list[tuple[str, str, list[str]]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from loopspec.conformance.judge import Finding
 from loopspec.model.describe import answer_text, call_text, observation_text
-from loopspec.model.properties.monitor import Lists, told
+from loopspec.model.properties.facts import Facts, moment
 from loopspec.model.words import Answer, Entry, Made, Observation, Rest
 
 __all__ = ["diagram"]
@@ -60,14 +60,11 @@ def is_echo(before: Entry | None, entry: Entry | None) -> bool:
 def diagram(trace: Sequence[Entry], finding: Finding | None = None) -> list[dict[str, object]]:
     """The lines of a witness up to its finding, as `run.json` holds them."""
     lines: list[dict[str, object]] = []
-    lists, status = Lists(), "idle"
+    facts = Facts()
     before: Entry | None = None
     for position, entry in enumerate(trace):
-        seen = told(entry)
-        if seen is not None and seen.name == "agent/inbox/spliced" and seen.kind == "record":
-            lists = lists.spliced(seen)[0]
-        if seen is not None and seen.name == "agent/status":
-            status = str(seen.get("status"))
+        at = moment(facts, entry)
+        facts = at.now if at is not None else facts
         parted = finding is not None and position == finding.position
         if (not is_echo(before, entry) and not isinstance(entry, Rest)) or parted:
             sender, receiver, kind = lanes_of(entry)
@@ -77,9 +74,9 @@ def diagram(trace: Sequence[Entry], finding: Finding | None = None) -> list[dict
                     "to": receiver,
                     "label": label_of(entry),
                     "kind": kind,
-                    "next_turn": [message.id for message in lists.next_turn],
-                    "next_step": [message.id for message in lists.next_step],
-                    "status": status,
+                    "next_turn": [message.id for message in facts.lists.next_turn],
+                    "next_step": [message.id for message in facts.lists.next_step],
+                    "status": facts.status,
                     "model": " or ".join(finding.allowed) or None if finding and parted else None,
                     "parted": parted,
                 }

@@ -17,7 +17,7 @@ from loopspec.model.describe import entry_text, observation_text
 from loopspec.model.explore import Cell, driver_state, window_kind
 from loopspec.model.policy import NOTES, Policy
 from loopspec.model.possible import Parting, Possible, after, hidden, place
-from loopspec.model.properties import PROPERTIES, Breach, Ghosts, laws, watch
+from loopspec.model.properties import PROPERTIES, Breach, at_start, laws, watch
 from loopspec.model.session import HELD, Session
 from loopspec.model.words import LISTENERS, Entry, Made, Observation, Rest
 
@@ -82,7 +82,7 @@ class Judge:
         start = Session(policy=policy, listeners=listeners, held=held)
         self.possible: Possible | None = Possible((start,)) if inclusion else None
         self.properties = laws(policy)
-        self.ghosts: Ghosts = tuple(each.start for each in self.properties)
+        self.ghosts = at_start(self.properties)
         self.findings: list[Finding] = []
         self.rows: dict[str, int] = {}
         self.met: dict[str, int] = {}

@@ -20,21 +20,21 @@ class Counts(NamedTuple):
 
 PINNED: Final[Mapping[str, Counts]] = MappingProxyType(
     {
-        "queue": Counts(122_939, 516_494, 24, 3_834),
-        "edits": Counts(18_866, 108_865, 20, 3_363),
-        "decisions": Counts(7_892, 30_866, 18, 668),
-        "cancel": Counts(11_305, 57_951, 22, 327),
-        "listeners": Counts(11_262, 36_697, 94, 270),
-        "nested": Counts(2_425, 8_163, 59, 39),
-        "parked": Counts(309, 810, 9, 46),
-        "tools": Counts(38_858, 136_931, 18, 664),
-        "hooks": Counts(12_517, 44_070, 24, 253),
-        "lifecycle": Counts(53_904, 255_442, 17, 1_311),
-        "ending": Counts(14_136, 49_425, 66, 281),
-        "genuine": Counts(33_219, 138_474, 20, 2_252),
-        "genuine-listeners": Counts(16_823, 48_909, 92, 399),
+        "queue": Counts(78_415, 327_614, 24, 3_834),
+        "edits": Counts(11_370, 71_921, 20, 3_363),
+        "decisions": Counts(5_941, 22_933, 18, 668),
+        "cancel": Counts(9_618, 49_674, 21, 327),
+        "listeners": Counts(9_992, 33_053, 90, 270),
+        "nested": Counts(2_274, 7_731, 58, 39),
+        "parked": Counts(312, 798, 9, 46),
+        "tools": Counts(26_094, 113_709, 20, 2_397),
+        "hooks": Counts(9_762, 35_173, 23, 253),
+        "lifecycle": Counts(46_708, 223_430, 17, 1_311),
+        "ending": Counts(13_324, 46_869, 59, 281),
+        "genuine": Counts(29_854, 125_687, 20, 2_252),
+        "genuine-listeners": Counts(16_181, 47_149, 92, 399),
         "latched": Counts(301, 626, 36, 28),
-        "later-release": Counts(2_946, 11_361, 42, 142),
+        "later-release": Counts(3_354, 12_572, 42, 145),
     }
 )
 """Name of each default scope and its counts."""

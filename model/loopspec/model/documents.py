@@ -256,6 +256,8 @@ def properties_page() -> str:
     lines += [
         "A property is a sentence about every run. Its monitor reads a trace entry by entry and",
         "never the session of the model, so that it judges the model, a subject and a log alike.",
+        "What all of them know (the lists, the open turn and step, the calls under way) is folded",
+        "once; beside *Reads* stands what a monitor itself is asked about.",
         "Beside each *always* stands a *sometimes*: a situation of its premise, with a shortest",
         "scenario that reaches it. BR numbers are entries of a survey of public bug reports.",
         "",

@@ -5,9 +5,10 @@ the scope's budget. Sessions that differ only in message ids and turn numbers ar
 (`session.canonical`), and deterministic moves are merged: a state is a point where a call or an
 answer may come. Canonical sessions and ghosts are far fewer than states, so each is kept once in a
 table and a state is two numbers: its *place* (session and budget) and its ghosts. What an action
-leads to is worked out once for each session (`runs`), and what the properties make of it once for
-each ghost. The search keeps the parent of each state, not the state: a witness is rebuilt by
-replay. The order of actions is fixed, so two runs give the same numbers.
+leads to is worked out once for each session (`runs`), its *episode* (the entries as moments) once
+for the facts before it, and what a property makes of an episode once for each ghost of its own.
+The search keeps the parent of each state, not the state: a witness is rebuilt by replay. The order
+of actions is fixed, so two runs give the same numbers.
 """
 
 from array import array
@@ -18,6 +19,7 @@ import attrs
 
 from loopspec.model.possible import rest_of
 from loopspec.model.properties import Breach, laws
+from loopspec.model.properties.facts import Facts, Moment, moment
 from loopspec.model.runs import Runs, SharedRuns, Table, flags_of, is_choice, key_of
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import Listening, Session, canonical, letter, renamed
@@ -34,6 +36,9 @@ Naming = tuple[tuple[tuple[str, str], ...], int]
 """The names behind a run and the turn from which turns count behind it."""
 
 NO_CELL: Final = -1
+AT_START: Final = 0
+"""The number of the ghost with which a property starts; it holds no message."""
+
 WIDTH: Final = 32
 MASK: Final = (1 << WIDTH) - 1
 """Numbers are packed side by side, 32 bits each."""
@@ -60,6 +65,19 @@ class Found(NamedTuple):
     breach: Breach
     parent: int
     action: int
+
+
+class Episode(NamedTuple):
+    """What a run tells behind certain facts.
+
+    `facts` is the number of the facts behind it, `names` and `newest` are how they are named, and
+    `moments` has for each property those that it reads.
+    """
+
+    facts: int
+    names: dict[str, str]
+    newest: int
+    moments: tuple[tuple[Moment, ...], ...]
 
 
 class Progress(NamedTuple):
@@ -175,9 +193,9 @@ class _Search:
         self.traces: Table[tuple[tuple[int, ...], int]] = Table()
         self.named: list[int] = []
         """For each session, how many messages it names."""
-        self.looks: list[list[bool]] = []
-        self.read: Table[tuple[tuple[int, ...], int]] = Table()
-        self.effects: list[tuple[int, ...]] = []
+        self.facts: Table[Facts] = Table()
+        self.told: Table[int] = Table()
+        """Facts and the trace behind them, packed: an episode's number."""
         self.steps: list[dict[int, int]] = [{} for _ in self.properties]
         self.cell_tallies: list[Tally] = []
         self.own_ghosts: list[Table[Any]] = [Table() for _ in self.properties]
@@ -186,7 +204,7 @@ class _Search:
         # What may be forgotten.
         self.known_runs: dict[int, int] = {}
         self.known_watches: dict[int, int] = {}
-        self.known_names: list[dict[tuple[Any, int], int]] = [{} for _ in self.properties]
+        self.known_episodes: dict[int, Episode] = {}
         self.known_rests: dict[int, bool] = {}
         self.known_ends: dict[tuple[object, ...], tuple[int, int]] = {}
 
@@ -213,61 +231,69 @@ class _Search:
             self.sessions.values[number], None if isinstance(made, str) else made, flags
         )
         session, naming = self.number_of(end)
-        trace = self.trace(entries, naming)
-        return (session << WIDTH | trace) << WIDTH | self.rows.number(rows)
-
-    def trace(self, entries: tuple[int, ...], naming: int) -> int:
-        """The number of a run's entries with the naming behind it, shared out to properties."""
         trace = self.traces.number((entries, naming))
-        if trace == len(self.effects):
-            for entry in self.runs.entries.values[len(self.looks) :]:
-                self.looks.append([each.looks_at(entry) for each in self.properties])
-            self.effects.append(
-                tuple(
-                    self.read.number((tuple(e for e in entries if self.looks[e][index]), naming))
-                    for index in range(len(self.properties))
-                )
-            )
-        return trace
+        return (session << WIDTH | trace) << WIDTH | self.rows.number(rows)
 
     # --- What the properties make of it ---
 
     def watch(self, ghosts: int, trace: int, at: tuple[int, int]) -> int:
         """The number of the ghosts behind a run; each property is worked out by itself."""
-        after: list[int] = []
-        effects = self.effects[trace]
-        for index, ghost in enumerate(self.ghosts.values[ghosts]):
-            key = ghost << WIDTH | effects[index]
+        facts, *own = self.ghosts.values[ghosts]
+        told = self.told.number(facts << WIDTH | trace)
+        episode = self.known_episodes.get(told)
+        if episode is None:
+            episode = self.episode(facts, trace)
+            remember(self.known_episodes, told, episode, self.limit)
+        after = [episode.facts]
+        for index, (ghost, moments) in enumerate(zip(own, episode.moments, strict=True)):
+            if not moments and ghost == AT_START:
+                after.append(AT_START)
+                continue
+            key = ghost << WIDTH | told
             following = self.steps[index].get(key)
             if following is None:
-                following = self.watch_one(index, ghost, effects[index], at)
+                following = self.watch_one(index, ghost, episode, at)
                 self.steps[index][key] = following
             after.append(following)
         return self.ghosts.number(tuple(after))
 
-    def watch_one(self, index: int, ghost: int, effect: int, at: tuple[int, int]) -> int:
-        """The number of one property's ghost behind a run.
+    def episode(self, facts: int, trace: int) -> Episode:
+        """The moments of a run behind certain facts.
 
-        An id that only this ghost still knows gets a private name: no call can name it again, and
-        no other property looks at it.
+        An id that no session knows any more gets a private name: no call can name it again.
+        """
+        now = self.facts.values[facts]
+        entries, naming = self.traces.values[trace]
+        moments: list[Moment] = []
+        for entry in entries:
+            at = moment(now, self.runs.entries.values[entry])
+            if at is not None:
+                moments.append(at)
+                now = at.now
+        of_each = tuple(
+            tuple(at for at in moments if at.name in each.reads) for each in self.properties
+        )
+        known, newest = self.namings.values[naming]
+        names = dict(known)
+        plain = renamed(now, names, newest, private=True) if self.rename else now
+        assert isinstance(plain, Facts)
+        return Episode(self.facts.number(plain), names, newest, of_each)
+
+    def watch_one(self, index: int, ghost: int, episode: Episode, at: tuple[int, int]) -> int:
+        """The number of one property's ghost behind an episode, in the names of its facts.
+
+        An id that only this ghost still knows gets a private name too: no other property looks at
+        it.
         """
         each, own = self.properties[index], self.own_ghosts[index].values[ghost]
-        entries, naming = self.read.values[effect]
-        for number in entries:
-            entry = self.runs.entries.values[number]
-            if each.code not in self.result.met and each.met(own, entry):
+        for one in episode.moments[index]:
+            if each.code not in self.result.met and each.met(own, one):
                 self.result.met[each.code] = at
-            own, breaches = each.step(own, entry)
+            own, breaches = each.step(own, one)
             self.report(breaches, at)
-        known = self.known_names[index].get((own, naming))
-        if known is None:
-            plain = own
-            if self.rename:
-                names, newest = self.namings.values[naming]
-                plain = renamed(own, dict(names), newest, private=True)
-            known = self.own_ghosts[index].number(plain)
-            remember(self.known_names[index], (own, naming), known, self.limit)
-        return known
+        if self.rename:
+            own = renamed(own, dict(episode.names), episode.newest, private=True)
+        return self.own_ghosts[index].number(own)
 
     def report(self, breaches: Iterable[Breach], at: tuple[int, int]) -> None:
         """Keep the first breach of each property: breadth first makes it a shortest one."""
@@ -284,10 +310,10 @@ class _Search:
             return
         remember(self.known_rests, key, True, self.limit)
         rest = rest_of(quiet)
-        for each, own, ghost in zip(
-            self.properties, self.own_ghosts, self.ghosts.values[ghosts], strict=True
-        ):
-            self.report(each.at_rest(own.values[ghost], rest), at)
+        known, *ghosts_of_each = self.ghosts.values[ghosts]
+        facts = self.facts.values[known]
+        for each, own, ghost in zip(self.properties, self.own_ghosts, ghosts_of_each, strict=True):
+            self.report(each.at_rest(own.values[ghost], facts, rest), at)
 
     def number_of_plain(self, session: Session) -> int:
         """The number of the canonical session among those met at rest."""
@@ -342,7 +368,7 @@ class _Search:
             for own, each in zip(self.own_ghosts, self.properties, strict=True)
         )
         place = self.places.number((session, self.spents.number(Spent())))
-        root = place << WIDTH | self.ghosts.number(start)
+        root = place << WIDTH | self.ghosts.number((self.facts.number(Facts()), *start))
         self.seen.add(root)
         self.keep(-1, -1)
         frontier = [(0, root)]

@@ -74,8 +74,8 @@ DEFAULT_SCOPES: Final = (
     ),
     Scope(
         "tools",
-        "two deliveries and one stop, tools one after the other and side by side, with contexts",
-        sends=2,
+        "three deliveries and one stop, tools one after the other and side by side, with contexts",
+        sends=3,
         tools=(("x",), ("x", "y")),
         contexts=True,
         owes=2,

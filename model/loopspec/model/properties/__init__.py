@@ -1,9 +1,10 @@
 """The properties: sentences about every run, checked by monitors."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from loopspec.model.policy import Policy
 from loopspec.model.properties.boundaries import BAL, REJ, STATUS
+from loopspec.model.properties.facts import Facts, moment
 from loopspec.model.properties.going import PARK, TERM
 from loopspec.model.properties.monitor import Breach, Property
 from loopspec.model.properties.ownership import LOST, ORDER, OWN
@@ -12,25 +13,21 @@ from loopspec.model.properties.waking import CAUSE, QUIET, WAKE
 from loopspec.model.words import Entry, Rest
 
 PROPERTIES: Final[tuple[Property, ...]] = (
-    BAL,
-    REJ,
-    OWN,
-    LOST,
-    ORDER,
-    CAUSE,
-    WAKE,
-    QUIET,
-    STATUS,
-    SCOPE,
-    TERM,
-    DUP,
-    PARK,
+    *(BAL, REJ, OWN, LOST, ORDER, CAUSE, WAKE, QUIET, STATUS, SCOPE, TERM, DUP, PARK),
 )
 """All properties, the three of the design notes first."""
 
-Ghosts = tuple[object, ...]
 
-START: Final[Ghosts] = tuple(each.start for each in PROPERTIES)
+class Ghosts(NamedTuple):
+    """What the properties remember of a trace: the facts, and of each what is its own."""
+
+    facts: Facts
+    own: tuple[object, ...]
+
+
+def at_start(properties: tuple[Property, ...] = PROPERTIES) -> Ghosts:
+    """The ghosts of an empty trace."""
+    return Ghosts(Facts(), tuple(each.start for each in properties))
 
 
 def laws(policy: Policy) -> tuple[Property, ...]:
@@ -49,19 +46,25 @@ def watch(
     ghosts: Ghosts, entry: Entry, properties: tuple[Property, ...] = PROPERTIES
 ) -> tuple[Ghosts, tuple[Breach, ...], tuple[str, ...]]:
     """The ghosts after an entry, the breaches that it shows, and whose premises it meets."""
+    pairs = tuple(zip(properties, ghosts.own, strict=True))
+    if isinstance(entry, Rest):
+        told = (each.at_rest(own, ghosts.facts, entry) for each, own in pairs)
+        return ghosts, tuple(breach for found in told for breach in found), ()
+    at = moment(ghosts.facts, entry)
+    if at is None:
+        return ghosts, (), ()
     nexts: list[object] = []
     breaches: tuple[Breach, ...] = ()
     met: list[str] = []
-    for each, ghost in zip(properties, ghosts, strict=True):
-        if isinstance(entry, Rest):
-            breaches += each.at_rest(ghost, entry)
-        elif each.looks_at(entry):
-            if each.met(ghost, entry):
+    for each, own in pairs:
+        following = own
+        if at.name in each.reads:
+            if each.met(own, at):
                 met.append(each.code)
-            ghost, found = each.step(ghost, entry)
+            following, found = each.step(own, at)
             breaches += found
-        nexts.append(ghost)
-    return tuple(nexts), breaches, tuple(met)
+        nexts.append(following)
+    return Ghosts(at.now, tuple(nexts)), breaches, tuple(met)
 
 
-__all__ = ["PROPERTIES", "START", "Breach", "Ghosts", "Property", "laws", "watch"]
+__all__ = ["PROPERTIES", "Breach", "Ghosts", "Property", "at_start", "laws", "watch"]
