@@ -17,6 +17,7 @@ VERBS: Final = {
     "explore": "visit every session of the specification, within bounds",
     "check": "judge a subject against the specification",
     "replay": "run one scenario on model and subject, side by side",
+    "trace": "check session logs of any version against the specification",
     "transcripts": "check recorded sessions of the genuine loop against the specification",
     "differ": "find the shortest scenario on which two profiles, policies or tables part",
     "report": "render a run folder as a page, JUnit XML or JSON",

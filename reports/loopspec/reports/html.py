@@ -41,7 +41,7 @@ def to_html(run: Run) -> str:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    template = _environment().get_template("report.html")
+    template = page_environment().get_template("report.html")
     return template.render(
         run=run,
         style=Markup(style),
@@ -73,7 +73,14 @@ def _reached(table: CellTable) -> str:
     return f"{sum(map(bool, counts))} of {len(counts)} reached"
 
 
-def _environment() -> Environment:
+def style_and_hash() -> tuple[str, str]:
+    """The style of every page, and the hash by which a policy allows it."""
+    style = _resource("report.css")
+    return style, _hash(style)
+
+
+def page_environment() -> Environment:
+    """What templates are rendered with: everything is escaped, every string is cleaned."""
     environment = Environment(
         loader=_PackageFiles(),
         autoescape=True,

@@ -23,11 +23,11 @@ def to_junit(run: Run) -> str:
     subject = clean(subject_words(run), 120)
     suite = ET.Element("testsuite", name=f"loopspec {clean(run.verb, 40)} {subject}")
     # The run has a case of its own: its verdict may be worse than that of any part.
-    _case(suite, "loopspec.run", "verdict", run.verdict, verdict_line(run), run.seconds)
+    add_case(suite, "loopspec.run", "verdict", run.verdict, verdict_line(run), run.seconds)
     for stage in run.stages:
-        _case(suite, "loopspec.stage", stage.name, stage.verdict, stage.note, stage.seconds)
+        add_case(suite, "loopspec.stage", stage.name, stage.verdict, stage.note, stage.seconds)
     for entry in run.properties:
-        case = _case(
+        case = add_case(
             suite, "loopspec.property", entry.code, entry.verdict, entry.note or entry.sentence
         )
         for finding in run.findings:
@@ -37,23 +37,29 @@ def to_junit(run: Run) -> str:
     for finding in run.findings:
         if finding.property not in known:
             name = f"{finding.property} {finding.id}"
-            case = _case(suite, "loopspec.finding", name, "broken", finding.title)
+            case = add_case(suite, "loopspec.finding", name, "broken", finding.title)
             _tell(case, finding)
+    return document_of(suite, run.seconds, run.started)
+
+
+def document_of(suite: ET.Element, seconds: float, started: str = "") -> str:
+    """A suite with its counts as a document; it is parsed again before anybody gets it."""
     cases = list(suite)
     suite.set("tests", str(len(cases)))
     for tag, key in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(key, str(sum(case.find(tag) is not None for case in cases)))
-    suite.set("time", f"{run.seconds:.3f}")
-    if run.started:
-        suite.set("timestamp", clean(run.started, 40).removesuffix("Z"))
+    suite.set("time", f"{seconds:.3f}")
+    if started:
+        suite.set("timestamp", clean(started, 40).removesuffix("Z"))
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode")
+    ET.fromstring(text)  # the library writes what it cannot read
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _case(
+def add_case(
     suite: ET.Element,
     group: str,
     name: str,
@@ -61,6 +67,7 @@ def _case(
     message: str,
     seconds: float = 0.0,
 ) -> ET.Element:
+    """Add one case; only `holds` passes."""
     case = ET.SubElement(
         suite, "testcase", classname=group, name=clean(name, 120), time=f"{seconds:.3f}"
     )
