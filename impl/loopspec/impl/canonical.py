@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from loopspec.impl.errors import RecordInvalid
 
@@ -24,6 +25,10 @@ _encoder = json.JSONEncoder(
 )
 
 
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
+"""Exact types of values that hold no others."""
+
+
 def freeze(value: object, depth: int = 0) -> object:
     """Return a deep copy that nobody can change: read-only mappings and tuples (IN-06).
 
@@ -33,10 +38,16 @@ def freeze(value: object, depth: int = 0) -> object:
     if depth > DEPTH_MAX:
         msg = f"a value is nested deeper than {DEPTH_MAX} levels."
         raise RecordInvalid(msg)
+    deeper = depth + 1
     if isinstance(value, dict | Mapping):
-        return MappingProxyType({key: freeze(item, depth + 1) for key, item in value.items()})
+        return MappingProxyType(
+            {
+                key: item if type(item) in _LEAVES else freeze(item, deeper)
+                for key, item in value.items()
+            }
+        )
     if isinstance(value, list | tuple):
-        return tuple(freeze(item, depth + 1) for item in value)
+        return tuple([item if type(item) in _LEAVES else freeze(item, deeper) for item in value])
     return value
 
 
@@ -54,7 +65,8 @@ def to_bytes(value: object, where: str) -> bytes:
 
     Raises `RecordInvalid` with one sentence that names the place, for anything else.
     """
-    _check(value, where, 0)
+    if not _is_plain(value, 0):
+        _check(value, where, 0)
     return _encoder.encode(value).encode("utf-8")
 
 
@@ -66,6 +78,21 @@ def from_bytes(body: bytes) -> object:
 def _refuse_constant(text: str) -> object:
     msg = f"{text} is not JSON"
     raise ValueError(msg)
+
+
+def _is_plain(value: object, depth: int) -> bool:
+    """Whether a value is JSON at first sight; what is not may be so all the same (`_check`)."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii()  # type: ignore[attr-defined]  # it is a string
+    if kind is dict and depth < DEPTH_MAX:
+        for key, item in value.items():  # type: ignore[attr-defined]  # it is a dictionary
+            if type(key) is not str or not key.isascii() or not _is_plain(item, depth + 1):
+                return False
+        return True
+    if (kind is list or kind is tuple) and depth < DEPTH_MAX:
+        return all([_is_plain(item, depth + 1) for item in value])  # type: ignore[attr-defined]
+    return kind is int or kind is bool or value is None
 
 
 def _check(value: object, where: str, depth: int) -> None:
