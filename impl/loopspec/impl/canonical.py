@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from loopspec.impl.errors import RecordInvalid
 
@@ -80,18 +80,19 @@ def _refuse_constant(text: str) -> object:
     raise ValueError(msg)
 
 
-def _is_plain(value: object, depth: int) -> bool:
+def _is_plain(value: Any, depth: int) -> bool:  # noqa: ANN401 - told by its exact type
     """Whether a value is JSON at first sight; what is not may be so all the same (`_check`)."""
     kind = type(value)
     if kind is str:
-        return value.isascii()  # type: ignore[attr-defined]  # it is a string
+        is_ascii: bool = value.isascii()
+        return is_ascii
     if kind is dict and depth < DEPTH_MAX:
-        for key, item in value.items():  # type: ignore[attr-defined]  # it is a dictionary
+        for key, item in value.items():
             if type(key) is not str or not key.isascii() or not _is_plain(item, depth + 1):
                 return False
         return True
     if (kind is list or kind is tuple) and depth < DEPTH_MAX:
-        return all([_is_plain(item, depth + 1) for item in value])  # type: ignore[attr-defined]
+        return all([_is_plain(item, depth + 1) for item in value])
     return kind is int or kind is bool or value is None
 
 

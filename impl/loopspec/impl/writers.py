@@ -2,9 +2,9 @@
 
 `Inline` inserts at once and commits inside `flush`, which never suspends: for a controlled loop,
 for tests, and wherever nobody minds that the event loop waits for the disk. `WriterThread` keeps
-what a session appends until its flush and hands it over as one unit; the thread drains its queue
-into one transaction, so that one commit acknowledges everybody who came meanwhile. A unit is in
-one transaction as a whole.
+what a session appends until its flush and hands it over as one unit, once a round of the event
+loop; the thread drains its queue into one transaction, so that one commit acknowledges everybody
+who came meanwhile. A unit is in one transaction as a whole.
 """
 
 from __future__ import annotations
@@ -135,7 +135,9 @@ class WriterThread:
         self._name = name
         self._kept: dict[str, list[Row]] = {}
         self._handed: dict[str, deque[Unit]] = {}
-        self._queue: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
+        self._gathered: list[Unit] = []
+        self._sending: set[asyncio.AbstractEventLoop] = set()
+        self._queue: queue.SimpleQueue[list[Unit] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -149,6 +151,11 @@ class WriterThread:
         if unit is None:
             return
         loop = asyncio.get_running_loop()
+        if self._gathered and loop not in self._sending:
+            # Whoever flushes in this round of the loop goes with it: one transaction for them
+            # all, made while the loop has nothing to do.
+            self._sending.add(loop)
+            loop.call_soon(self._send, loop)
         committed: asyncio.Future[None] = loop.create_future()
         if self._tell(unit, loop, partial(_settle, committed)):
             await committed
@@ -159,6 +166,7 @@ class WriterThread:
         """Hand over what is kept, with the mark, and block until it is committed."""
         unit = self._hand_over(session, seal=count)
         assert unit is not None, "a mark is always handed over"
+        self._send()
         committed = threading.Event()
         if self._tell(unit, None, committed.set):
             committed.wait()
@@ -172,6 +180,7 @@ class WriterThread:
 
     def stop(self) -> None:
         """Let the thread finish its queue, and wait for its end."""
+        self._send()
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
@@ -187,13 +196,24 @@ class WriterThread:
         if rows or seal is not None:
             unit = Unit(session, rows, seal)
             handed.append(unit)
-            self._queue.put(unit)
+            with self._lock:
+                self._gathered.append(unit)
+        return handed[-1] if handed else None
+
+    def _send(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        """Give everything gathered to the thread, in the order in which it was handed over."""
+        if loop is not None:
+            self._sending.discard(loop)
+        with self._lock:
+            units, self._gathered = self._gathered, []
+            if not units:
+                return
+            self._queue.put(units)
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name=f"writer of {self._name}", daemon=True
                 )
                 self._thread.start()
-        return handed[-1] if handed else None
 
     def _tell(
         self, unit: Unit, loop: asyncio.AbstractEventLoop | None, waiter: Callable[[], object]
@@ -210,11 +230,14 @@ class WriterThread:
     def _run(self) -> None:
         ends = False
         while not ends:
-            drained: list[Unit | None] = [self._queue.get()]
-            while len(drained) < UNITS_MAX and not self._queue.empty():
-                drained.append(self._queue.get())
-            ends = None in drained
-            units = [unit for unit in drained if unit is not None]
+            units: list[Unit] = []
+            sent = self._queue.get()
+            while sent is not None:
+                units.extend(sent)
+                if len(units) >= UNITS_MAX or self._queue.empty():
+                    break
+                sent = self._queue.get()
+            ends = sent is None
             self._commit(units)
             self._acknowledge(units)
 
