@@ -32,7 +32,7 @@ def test_killed_owners_leave_what_they_acknowledged() -> None:
 
 
 def test_a_loss_would_be_seen(tmp_path: Path) -> None:
-    """A record that is gone, half a batch and a mark that should not be there are told."""
+    """A record that is gone, half a batch and a seal that should not be there are told."""
     seed = next(seed for seed in range(100) if next(batch_sizes(seed)) == 20)
     path = tmp_path / "session.sqlite"
     with SessionLog.create(path, writer="inline") as log:

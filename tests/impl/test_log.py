@@ -309,7 +309,7 @@ def damage(path: Path, statement: str) -> None:
         ("UPDATE record SET body = (SELECT body FROM record) WHERE seq = 1", "record 1 .*damaged"),
         ("UPDATE record SET session = 'mail' WHERE seq = 1", "holds 2 sessions: mail, main"),
         ("UPDATE closed SET records = 2", "lacks record 3"),
-        ("UPDATE closed SET mark = zeroblob(16)", "mark of its closing does not fit"),
+        ("UPDATE closed SET seal = zeroblob(16)", "seal of its closing does not fit"),
         ("PRAGMA application_id = 1", "not a session log"),
         ("PRAGMA user_version = 9", "format 9"),
         ("DROP TABLE record", "tables are not those of a session log"),
@@ -389,7 +389,7 @@ def test_full_disk_fails_the_flush_of_a_log_with_a_thread(tmp_path: Path) -> Non
 
 
 def test_log_that_was_closed_says_nothing_and_one_that_was_not_says_so(tmp_path: Path) -> None:
-    """The mark goes with the first append after it, and reading alone keeps it."""
+    """The seal goes with the first append after it, and reading alone keeps it."""
     with SessionLog.create(path_in(tmp_path)) as log:
         log.append("turn/start", {"turn": 1})
     for _ in range(2):

@@ -324,6 +324,24 @@ def test_reading_holds_no_statement_open(opened: Opened) -> None:
     assert 1499 == len(list(rows))
 
 
+def test_write_ahead_log_stays_small_beside_readers(opened: Opened) -> None:
+    """BOUND: readers that stop half way, and an export, keep nothing from being folded."""
+    log = opened.store.session("a")
+    block = {"type": "text", "text": "x" * 2000}
+    message = {"id": "A", "role": "user", "source": {"kind": "user"}, "content": [block]}
+    readers = []
+    largest = 0
+    for number in range(12_000):
+        log.append("user/message", message)
+        if number % 10 == 0:
+            asyncio.run(log.flush())
+        if number % 500 == 0:
+            readers.append(opened.store._file.rows("a"))
+            next(readers[-1])
+            largest = max(largest, Path(f"{opened.file}-wal").stat().st_size)
+    assert 1_000_000 < largest < 16 * 1024 * 1024
+
+
 def test_reader_cannot_write(opened: Opened) -> None:
     """One connection writes; any other is refused by SQLite itself."""
     log = opened.store.session("a")
@@ -392,6 +410,8 @@ def test_second_descriptor_of_a_log_loses_acknowledged_records(tmp_path: Path, o
         assert child.stdin is not None
         assert child.stdout is not None
         assert "ready\n" == child.stdout.readline()
+        with pytest.raises(LogBusy, match=f"has an owner already, process {child.pid} since"):
+            SessionLog.open(path)
         stranger = sqlite3.connect(path)
         stranger.execute("SELECT count(*) FROM record").fetchone()
         stranger.close()

@@ -3,7 +3,7 @@
 SQLite keeps no checksum of a page, so a flipped bit comes back as if it had been written. A link is
 made of the previous link, the number and the body; a record that changed, moved or vanished in the
 middle breaks every link behind it. A chain cannot prove that its end is the end: that is what the
-mark of a closed session is for (`close_mark`).
+seal of a closed session is for (`close_seal`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def next_link(previous: bytes, seq: int, body: bytes) -> bytes:
     return _digest(previous + seq.to_bytes(8, "big") + body)
 
 
-def close_mark(head: bytes, count: int) -> bytes:
-    """Return the mark of a session that was closed with so many records, the last link given."""
+def close_seal(head: bytes, count: int) -> bytes:
+    """Return the seal of a session that was closed with so many records, the last link given."""
     return _digest(b"closed\0" + head + count.to_bytes(8, "big"))
 
 

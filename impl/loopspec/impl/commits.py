@@ -6,7 +6,7 @@ everything inserted since the last commit durable, at once and all or none.
 
 from __future__ import annotations
 
-from loopspec.impl.chain import close_mark, next_link
+from loopspec.impl.chain import close_seal, next_link
 from loopspec.impl.database import Connection
 
 
@@ -22,7 +22,7 @@ class Commits:
         self._owes_a_fold = False
 
     def know(self, session: str, head: bytes, *, sealed: bool) -> None:
-        """Go on behind this link; `sealed` when the session has the mark of a closed one."""
+        """Go on behind this link; `sealed` when the session has the seal of a closed one."""
         self._heads[session] = head
         if sealed:
             self._sealed.add(session)
@@ -36,7 +36,7 @@ class Commits:
         """Add a record to the open transaction, which begins here if none is; may raise."""
         connection = self.connection
         if not connection.in_transaction:
-            # SQLite may have rolled back by itself what took the marks away.
+            # SQLite may have rolled back by itself what took the seals away.
             self._unsealed.clear()
             connection.execute("BEGIN IMMEDIATE")
         if session in self._sealed and session not in self._unsealed:
@@ -47,14 +47,14 @@ class Commits:
         self._heads[session] = link
 
     def seal(self, session: str, count: int) -> None:
-        """Mark a session as closed with so many records, unless it is marked so already."""
+        """Seal a session as closed with so many records, unless it has its seal."""
         if session in self._sealed:
             return
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
-        mark = close_mark(self._heads[session], count)
+        seal = close_seal(self._heads[session], count)
         self.connection.execute(
-            "INSERT OR REPLACE INTO closed VALUES (?, ?, ?)", (session, count, mark)
+            "INSERT OR REPLACE INTO closed VALUES (?, ?, ?)", (session, count, seal)
         )
         self._sealed.add(session)
 
@@ -67,7 +67,7 @@ class Commits:
             self._unsealed.clear()
             self._owes_a_fold = True
         if self._owes_a_fold:
-            # The marks must be gone from the file itself before anything behind them counts: a
+            # The seals must be gone from the file itself before anything behind them counts: a
             # rotten frame drops the rest of the write-ahead log, and with it their removal, and
             # the session would read as one that was closed long ago.
             self._owes_a_fold = not self.fold()

@@ -29,7 +29,7 @@ TABLES: Final = {
     "record": "CREATE TABLE record (session TEXT NOT NULL, seq INTEGER NOT NULL, "
     "body BLOB NOT NULL, chain BLOB NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID",
     "closed": "CREATE TABLE closed (session TEXT NOT NULL PRIMARY KEY, "
-    "records INTEGER NOT NULL, mark BLOB NOT NULL) WITHOUT ROWID",
+    "records INTEGER NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID",
 }
 """The whole schema. A file with any other is no session log of this format."""
 
@@ -98,7 +98,7 @@ def configure_reader(connection: Connection) -> None:
 
 
 def make_tables(connection: Connection) -> None:
-    """Write the schema and the marks of the format."""
+    """Write the schema and the numbers of the format."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in TABLES.values():
         connection.execute(statement)

@@ -56,7 +56,7 @@ class SessionLog:
     ) -> None:
         """Read the session back and go on behind it; `alone`: the file is closed with this log."""
         self._next_seq, self.remark = file.begin(session)
-        """What has to be said of a log that was found without the mark of a closed one."""
+        """What has to be said of a log that was found without the seal of a closed one."""
         self.session = session
         self._file = file
         self._insert = file.writer.insert
@@ -208,7 +208,7 @@ class SessionLog:
         return self._listeners.add(listener, prepend=prepend)
 
     def close(self) -> None:
-        """Commit with the mark of a closed log and give it up; waits in place. Idempotent."""
+        """Commit with the seal of a closed log and give it up; waits in place. Idempotent."""
         if self._closed():
             return
         try:

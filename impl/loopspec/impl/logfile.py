@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from loopspec.impl.chain import close_mark, first_link, next_link
+from loopspec.impl.chain import close_seal, first_link, next_link
 from loopspec.impl.commits import Commits
 from loopspec.impl.database import (
     DAMAGE,
@@ -268,21 +268,21 @@ class LogFile:
                 msg = f"record {seq} of {what} is damaged: its chain does not fit."
                 raise LogUnreadable(msg)
             head, count = link, seq + 1
-        marks = self._fetched(
-            "SELECT records, mark FROM closed WHERE session = ?", (session,), "its close mark"
+        seals = self._fetched(
+            "SELECT records, seal FROM closed WHERE session = ?", (session,), "its seal"
         )
-        for records, mark in marks:
+        for records, seal in seals:
             if records != count:
                 msg = f"{what} lacks record {count}: it was closed with {records} records."
                 raise LogUnreadable(msg)
-            if mark != close_mark(head, count):
-                msg = f"{what} is damaged: the mark of its closing does not fit its records."
+            if seal != close_seal(head, count):
+                msg = f"{what} is damaged: the seal of its closing does not fit its records."
                 raise LogUnreadable(msg)
         if self._connection is not None and self.file is not None and not self._is_sound:
             expect_sound(self._connection, self.file)
             self._is_sound = True
-        self.commits.know(session, head, sealed=bool(marks))
-        remark = "" if marks or self.file is None else _remark(what, count)
+        self.commits.know(session, head, sealed=bool(seals))
+        remark = "" if seals or self.file is None else _remark(what, count)
         return count, remark
 
     def _stored(self, session: str, since: int) -> Iterator[tuple[int, Any, Any]]:

@@ -47,7 +47,7 @@ class Writer(Protocol):
         ...
 
     def finish(self, session: str, count: int) -> None:
-        """Commit what the session inserted and its mark, waiting in place; raises `FlushFailed`."""
+        """Commit what the session inserted and its seal, waiting in place; raises `FlushFailed`."""
         ...
 
     def tail(self, session: str) -> list[Row]:
@@ -86,7 +86,7 @@ class Inline:
         self._commit()
 
     def finish(self, session: str, count: int) -> None:
-        """Commit now, with the mark."""
+        """Commit now, with the seal."""
         try:
             self._commits.seal(session, count)
         except sqlite3.Error as error:
@@ -163,9 +163,9 @@ class WriterThread:
             raise FlushFailed(unit.failure, HINT)
 
     def finish(self, session: str, count: int) -> None:
-        """Hand over what is kept, with the mark, and block until it is committed."""
+        """Hand over what is kept, with the seal, and block until it is committed."""
         unit = self._hand_over(session, seal=count)
-        assert unit is not None, "a mark is always handed over"
+        assert unit is not None, "a seal is always handed over"
         self._send()
         committed = threading.Event()
         if self._tell(unit, None, committed.set):
