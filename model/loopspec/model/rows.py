@@ -7,7 +7,7 @@ puts what is due next before what was due already. A row makes at most one obser
 """
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from loopspec.model.session import HANDLERS, EndCall, Ending, Frame, Session
 from loopspec.model.words import Observation
@@ -53,6 +53,24 @@ def row(
     return Row(owner, name, tuple(rules.split()), when, then, makes, sees, key)
 
 
+class Chosen(Protocol):
+    """A frame that carries what was chosen at a gate."""
+
+    @property
+    def choice(self) -> str:
+        """One of the gate's choices."""
+
+
+def chose(said: str, *choices: str) -> Callable[[Session, Chosen], bool]:
+    """The guard of an answer that is one of these choices; `said` is what it then says."""
+
+    def guard(session: Session, frame: Chosen) -> bool:
+        return frame.choice in choices
+
+    guard.__doc__ = said
+    return guard
+
+
 def always(session: Session, _: object) -> bool:
     """Otherwise."""
     return True
@@ -78,3 +96,13 @@ def fail(session: Session, ending: Ending) -> Session:
             return session.but(stack=rest, ending=REFUSED.get(ending.kind, ending))
     msg = f"{ending} has no handler on the stack {session.stack}"
     raise AssertionError(msg)
+
+
+def fails(said: str, kind: str, error: str | None = None) -> Callable[[Session, object], Session]:
+    """The effect that unwinds with an ending; `said` is what it then says."""
+
+    def effect(session: Session, _: object) -> Session:
+        return fail(session, Ending(kind, error))
+
+    effect.__doc__ = said
+    return effect

@@ -352,46 +352,13 @@ class EndDriver(NamedTuple):
     frame: str = "end driver"
 
 
-Frame: TypeAlias = (
-    Tell
-    | Listening
-    | Splice
-    | Change
-    | Clear
-    | Unlatch
-    | Abort
-    | EndCall
-    | Wake
-    | Start
-    | OpenTurn
-    | Claim
-    | Arrive
-    | OpenGate
-    | Suspend
-    | Assembled
-    | Decided
-    | EnterStep
-    | Request
-    | Requested
-    | Replied
-    | Recovered
-    | Tools
-    | Commit
-    | ToolDone
-    | Context
-    | AfterTools
-    | CloseStep
-    | AfterStep
-    | Stopping
-    | CloseTurn
-    | AfterTurn
-    | GoIdle
-    | AfterIdle
-    | Converged
-    | MaintenanceDone
-    | Settle
-    | EndDriver
-)
+InboxFrame: TypeAlias = Tell | Listening | Splice | Change | Clear | Context
+CallFrame: TypeAlias = Unlatch | Abort | EndCall | Wake | MaintenanceDone | Converged | Settle
+TurnFrame: TypeAlias = Start | OpenTurn | Claim | CloseTurn | AfterTurn | GoIdle | AfterIdle
+GateFrame: TypeAlias = Arrive | OpenGate | Suspend | EndDriver | Assembled | Decided | Requested
+StepFrame: TypeAlias = EnterStep | Request | Replied | Recovered | CloseStep | AfterStep | Stopping
+ToolFrame: TypeAlias = Tools | Commit | ToolDone | AfterTools
+Frame: TypeAlias = InboxFrame | CallFrame | TurnFrame | GateFrame | StepFrame | ToolFrame
 
 HANDLERS: Final = frozenset({"end call", "close step", "close turn"})
 """Failure is unwinding to the next of these frames, so that boundaries balance by construction."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from loopspec.model.rows import Row, always, fail, nothing, row
+from loopspec.model.rows import Row, always, chose, fail, fails, nothing, row
 from loopspec.model.session import (
     DUE,
     QUIET,
@@ -277,15 +277,9 @@ AWAITS: Final = (
 
 # --- Pre-step -----------------------------------------------------------------------------------
 
+assembly_failed = chose("The assembly failed.", "failed")
 
-def assembly_failed(session: Session, frame: Assembled) -> bool:
-    """The assembly failed."""
-    return frame.choice == "failed"
-
-
-def fail_assembly(session: Session, _: Assembled) -> Session:
-    """Unwind with that error."""
-    return fail(session, Ending("error", ERROR_TEXTS["assemble"]))
+fail_assembly = fails("Unwind with that error.", "error", ERROR_TEXTS["assemble"])
 
 
 def propose(session: Session, _: Assembled) -> Session:
@@ -293,24 +287,15 @@ def propose(session: Session, _: Assembled) -> Session:
     return session.go(Arrive("pre-step"))
 
 
-def hook_raised(session: Session, frame: Decided) -> bool:
-    """The hook raised."""
-    return frame.choice == "raise"
+hook_raised = chose("The hook raised.", "raise")
 
+fail_decision = fails(
+    "Unwind with that error; the batch stays removed.", "error", ERROR_TEXTS["pre-step"]
+)
 
-def fail_decision(session: Session, _: Decided) -> Session:
-    """Unwind with that error; the batch stays removed."""
-    return fail(session, Ending("error", ERROR_TEXTS["pre-step"]))
+rejected = chose("The decision is to reject.", "reject")
 
-
-def rejected(session: Session, frame: Decided) -> bool:
-    """The decision is to reject."""
-    return frame.choice == "reject"
-
-
-def block_turn(session: Session, _: Decided) -> Session:
-    """The turn ends blocked; the batch stays removed."""
-    return fail(session, Ending("blocked"))
+block_turn = fails("The turn ends blocked; the batch stays removed.", "blocked")
 
 
 def entering(session: Session, frame: Decided) -> tuple[Message, ...]:
@@ -323,12 +308,12 @@ def enters_nothing_first(session: Session, frame: Decided) -> bool:
     return not entering(session, frame) and session.step == 0
 
 
-def end_empty(session: Session, _: Decided) -> Session:
-    """The turn ends as an empty completed turn, after which the driver stops."""
-    return fail(session, Ending("empty"))
+end_empty = fails(
+    "The turn ends as an empty completed turn, after which the driver stops.", "empty"
+)
 
 
-def enters_nothing_after_an_outcome(session: Session, frame: Decided) -> bool:
+def enters_nothing_more(session: Session, frame: Decided) -> bool:
     """Nothing enters and no reply is owed."""
     return not entering(session, frame) and not session.owes
 
@@ -356,7 +341,7 @@ DECISIONS: Final = (
         "decided",
         "to enter nothing after an outcome",
         "PS-13 TB-16 DR-10",
-        enters_nothing_after_an_outcome,
+        enters_nothing_more,
         end_with_outcome,
     ),
     row("decided", "to enter", "PS-04 PS-05 PS-12 PS-20", always, enter),
@@ -439,7 +424,7 @@ def a_wake_was_latched(session: Session, frame: AfterIdle) -> bool:
     return frame.latched and not session.active and bool(session.pending)
 
 
-def a_latched_wake_meets_maintenance(session: Session, frame: AfterIdle) -> bool:
+def latched_behind_maintenance(session: Session, frame: AfterIdle) -> bool:
     """A wake was latched, and an idle listener has started a maintenance task."""
     return frame.latched and session.maintenance
 
@@ -449,7 +434,7 @@ def latch_again(session: Session, _: AfterIdle) -> Session:
     return session.but(latch=True)
 
 
-def drive_again(session: Session, _: AfterIdle) -> Session:
+def drive(session: Session, _: AfterIdle) -> Session:
     """Start a driver."""
     return session.go(Start())
 
@@ -504,15 +489,13 @@ CLOSINGS: Final = (
     row("after turn", "with wakes to renew", "WL-01 CN-04", wakes_are_renewed, renew),
     row("after turn", "with nothing to drive", "DR-09 CN-11", always, stop),
     row("go idle", "", "DR-12 WL-02", always, go_idle),
-    row(
-        "after idle", "with something due", "WL-01 WL-02 WL-03 DR-11", something_is_due, drive_again
-    ),
-    row("after idle", "with a latched wake", "WL-01 WL-02 WL-06", a_wake_was_latched, drive_again),
+    row("after idle", "with something due", "WL-01 WL-02 WL-03 DR-11", something_is_due, drive),
+    row("after idle", "with a latched wake", "WL-01 WL-02 WL-06", a_wake_was_latched, drive),
     row(
         "after idle",
         "with a latched wake, behind maintenance",
         "WL-12",
-        a_latched_wake_meets_maintenance,
+        latched_behind_maintenance,
         latch_again,
     ),
     row("after idle", "behind a new activity", "WL-11 WL-12", an_activity_runs, nothing),

@@ -12,7 +12,7 @@ will look again can see it, else *waking*; quiet when it does not ask to wake.
 
 from typing import Final
 
-from loopspec.model.rows import Row, always, fail, nothing, row
+from loopspec.model.rows import Row, always, fails, nothing, row
 from loopspec.model.session import (
     DUE,
     QUIET,
@@ -21,7 +21,6 @@ from loopspec.model.session import (
     Change,
     Clear,
     EndCall,
-    Ending,
     Frame,
     Item,
     Listening,
@@ -61,7 +60,7 @@ def disposal_began(session: Session, _: object) -> bool:
     return bool(session.disposal) and session.policy.disposal == "fact"
 
 
-def disposal_began_under_an_abort(session: Session, _: object) -> bool:
+def disposing_and_aborted(session: Session, _: object) -> bool:
     """Disposal began, the policy looks at the fact, and the signal is aborted."""
     return disposal_began(session, None) and session.aborted
 
@@ -142,7 +141,7 @@ DELIVERIES: Final = (
         "steer",
         "once disposal began, under an abort",
         "RT-14 RT-09",
-        disposal_began_under_an_abort,
+        disposing_and_aborted,
         queue_waking,
     ),
     row("steer", "once disposal began", "RT-14", disposal_began, steer_waking),
@@ -293,7 +292,7 @@ def forget_then_abort(session: Session, call: Call) -> Session:
     return session.go(Unlatch(), Abort(str(call.args[0])), EndCall(call.name))
 
 
-def clear_is_refused_and_throws(session: Session, call: Call) -> bool:
+def refused_clear_throws(session: Session, call: Call) -> bool:
     """A listener of a record runs, and by policy a refused clear throws."""
     return append_is_impossible(session, call) and session.policy.refused_clear == "throw"
 
@@ -332,13 +331,7 @@ def set_cause(session: Session, frame: Abort) -> Session:
 CANCELS: Final = (
     row("cancel", "that keeps the inbox", "CN-03 CN-05 CN-15 WL-14", inbox_is_kept, abort_only),
     row("cancel", "of an empty inbox", "CN-02 CN-15 RE-04", inbox_is_empty, forget_then_abort),
-    row(
-        "cancel",
-        "whose refused clear throws",
-        "RE-02 RE-03",
-        clear_is_refused_and_throws,
-        refuse_append,
-    ),
+    row("cancel", "whose refused clear throws", "RE-02 RE-03", refused_clear_throws, refuse_append),
     row("cancel", "whose clear is refused", "RE-02 RE-03", append_is_impossible, quiet_then_abort),
     row("cancel", "of the inbox while idle", "CN-07 CN-06 IN-14", idle_when_it_began, clear_both),
     row("cancel", "of the inbox too", "CN-01 CN-16 IN-14 MN-07", always, clear_then_abort),
@@ -406,14 +399,9 @@ def repeats_an_id(session: Session, frame: Splice) -> bool:
     return len({item.message.id for item in kept}) < len(kept)
 
 
-def raise_duplicate(session: Session, _: Splice) -> Session:
-    """Unwind with duplicate-id."""
-    return fail(session, Ending("duplicate-id"))
+raise_duplicate = fails("Unwind with duplicate-id.", "duplicate-id")
 
-
-def raise_refused(session: Session, _: Splice) -> Session:
-    """Unwind with append-refused."""
-    return fail(session, Ending("append-refused"))
+raise_refused = fails("Unwind with append-refused.", "append-refused")
 
 
 def is_claim(session: Session, frame: Splice) -> bool:

@@ -13,7 +13,7 @@ by what the turn-stopping hook stages (TS-03).
 
 from typing import Final
 
-from loopspec.model.rows import always, fail, nothing, row
+from loopspec.model.rows import always, chose, fails, nothing, row
 from loopspec.model.session import (
     AfterStep,
     AfterTools,
@@ -22,7 +22,6 @@ from loopspec.model.session import (
     CloseStep,
     Commit,
     Context,
-    Ending,
     EnterStep,
     Item,
     OpenGate,
@@ -37,7 +36,7 @@ from loopspec.model.session import (
     ToolDone,
     Tools,
 )
-from loopspec.model.table_driver import abort_turn, end_with_outcome, tell_record
+from loopspec.model.table_driver import abort_turn, end_with_outcome, hook_raised, tell_record
 from loopspec.model.table_inbox import signal_is_aborted, told
 from loopspec.model.words import ERROR_TEXTS, NEXT_STEP
 
@@ -74,14 +73,7 @@ def ask_request_hook(session: Session, _: Request) -> Session:
     return session.but(streamed=False).go(Arrive("request"))
 
 
-def request_hook_raised(session: Session, frame: Requested) -> bool:
-    """The hook raised."""
-    return frame.choice == "raise"
-
-
-def fail_request(session: Session, _: Requested) -> Session:
-    """Unwind with that error."""
-    return fail(session, Ending("error", ERROR_TEXTS["request"]))
+fail_request = fails("Unwind with that error.", "error", ERROR_TEXTS["request"])
 
 
 def has_not_entered(session: Session, _: Requested) -> bool:
@@ -108,7 +100,7 @@ REQUESTS: Final = (
     row("request", "under an aborted signal", "ST-02 ST-03", signal_is_aborted, abort_turn),
     row("request", "of a new attempt", "ST-06 ST-07", always, ask_request_hook),
     row("requested", "under an aborted signal", "TB-08", signal_is_aborted, abort_turn),
-    row("requested", "by raising", "ST-07 ST-19", request_hook_raised, fail_request),
+    row("requested", "by raising", "ST-07 ST-19", hook_raised, fail_request),
     row("requested", "with messages to enter", "ST-01 ST-02", has_not_entered, enter_late),
     row("requested", "", "ST-01", always, call_provider),
 )
@@ -127,9 +119,7 @@ def keep_prefix(session: Session, frame: Replied) -> Session:
     return session.but(streamed=False).go(record, frame)
 
 
-def streams_on(session: Session, frame: Replied) -> bool:
-    """Text came, and the answer goes on."""
-    return frame.choice == "partial"
+streams_on = chose("Text came, and the answer goes on.", "partial")
 
 
 def stream(session: Session, _: Replied) -> Session:
@@ -137,9 +127,7 @@ def stream(session: Session, _: Replied) -> Session:
     return session.but(streamed=True).go(Arrive("provider"))
 
 
-def provider_failed(session: Session, frame: Replied) -> bool:
-    """The provider failed, or cut its answer without an abort."""
-    return frame.choice in ("error", "cut")
+provider_failed = chose("The provider failed, or cut its answer without an abort.", "error", "cut")
 
 
 def ask_recovery(session: Session, _: Replied) -> Session:
@@ -154,9 +142,7 @@ def tell_reply(session: Session, outcome: str | None, owes: bool, *calls: str) -
     return session.but(outcome=kept, owes=owes, streamed=False, concluded=False).go(record)
 
 
-def was_truncated(session: Session, frame: Replied) -> bool:
-    """The answer was cut by the output limit."""
-    return frame.choice == "max-tokens"
+was_truncated = chose("The answer was cut by the output limit.", "max-tokens")
 
 
 def reply_truncated(session: Session, _: Replied) -> Session:
@@ -164,9 +150,7 @@ def reply_truncated(session: Session, _: Replied) -> Session:
     return tell_reply(session, "max-tokens", False)
 
 
-def asks_for_tools(session: Session, frame: Replied) -> bool:
-    """The provider asks for tools, one after the other."""
-    return frame.choice == "tools"
+asks_for_tools = chose("The provider asks for tools, one after the other.", "tools")
 
 
 def run_tools(session: Session, frame: Replied) -> Session:
@@ -175,9 +159,7 @@ def run_tools(session: Session, frame: Replied) -> Session:
     return tell_reply(left, None, True, *frame.calls)
 
 
-def asks_side_by_side(session: Session, frame: Replied) -> bool:
-    """The provider asks for tools that run side by side."""
-    return frame.choice == "parallel"
+asks_side_by_side = chose("The provider asks for tools that run side by side.", "parallel")
 
 
 def run_side_by_side(session: Session, frame: Replied) -> Session:
@@ -186,9 +168,7 @@ def run_side_by_side(session: Session, frame: Replied) -> Session:
     return tell_reply(left, None, True, *frame.calls)
 
 
-def owes_a_reply(session: Session, frame: Replied) -> bool:
-    """The step owes a reply, for reasons that stay abstract."""
-    return frame.choice == "owes"
+owes_a_reply = chose("The step owes a reply, for reasons that stay abstract.", "owes")
 
 
 def reply_owing(session: Session, _: Replied) -> Session:
@@ -201,19 +181,9 @@ def reply_done(session: Session, _: Replied) -> Session:
     return tell_reply(session, "completed", False)
 
 
-def recovery_raised(session: Session, frame: Recovered) -> bool:
-    """The hook raised."""
-    return frame.choice == "raise"
+fail_recovery = fails("Unwind with that error.", "error", ERROR_TEXTS["request-error"])
 
-
-def fail_recovery(session: Session, _: Recovered) -> Session:
-    """Unwind with that error."""
-    return fail(session, Ending("error", ERROR_TEXTS["request-error"]))
-
-
-def recovery_retries(session: Session, frame: Recovered) -> bool:
-    """The hook asks for another attempt."""
-    return frame.choice == "retry"
+recovery_retries = chose("The hook asks for another attempt.", "retry")
 
 
 def retry(session: Session, _: Recovered) -> Session:
@@ -221,9 +191,7 @@ def retry(session: Session, _: Recovered) -> Session:
     return session.go(Request())
 
 
-def fail_step(session: Session, _: Recovered) -> Session:
-    """Unwind with the provider's error."""
-    return fail(session, Ending("error", ERROR_TEXTS["provider"]))
+fail_step = fails("Unwind with the provider's error.", "error", ERROR_TEXTS["provider"])
 
 
 REPLIES: Final = (
@@ -238,7 +206,7 @@ REPLIES: Final = (
     row("replied", "to the end", "TB-05 ST-11", always, reply_done),
     told("assistant/message", "ST-11 CN-17"),
     row("recovered", "under an aborted signal", "ST-18", signal_is_aborted, abort_turn),
-    row("recovered", "by raising", "ST-20", recovery_raised, fail_recovery),
+    row("recovered", "by raising", "ST-20", hook_raised, fail_recovery),
     row("recovered", "with another attempt", "ST-16", recovery_retries, retry),
     row("recovered", "with nothing", "ST-16 TB-09", always, fail_step),
 )
@@ -330,9 +298,7 @@ def await_next(session: Session, frame: Commit) -> Session:
     return session.go(Suspend(f"tool {frame.calls[0]}"), frame)
 
 
-def tool_raised(session: Session, frame: ToolDone) -> bool:
-    """The tool raised."""
-    return frame.choice == "raise"
+tool_raised = chose("The tool raised.", "raise")
 
 
 def tell_result(session: Session, frame: ToolDone, outcome: str) -> Session:
@@ -346,14 +312,12 @@ def commit_error(session: Session, frame: ToolDone) -> Session:
     return tell_result(session, frame, "error")
 
 
-def commit_aborted(session: Session, frame: ToolDone) -> Session:
+def end_aborted(session: Session, frame: ToolDone) -> Session:
     """Record tool/result aborted; its contexts are accepted, its conclusion is not."""
     return tell_result(session, frame, "aborted")
 
 
-def tool_concludes(session: Session, frame: ToolDone) -> bool:
-    """The result concludes the turn."""
-    return frame.choice == "concludes"
+tool_concludes = chose("The result concludes the turn.", "concludes")
 
 
 def commit_conclusion(session: Session, frame: ToolDone) -> Session:
@@ -405,11 +369,7 @@ TOOLS: Final = (
     row("commit", "of a call that runs", "TC-01 CN-13", always, await_next),
     row("tool done", "by raising", "TC-04", tool_raised, commit_error),
     row(
-        "tool done",
-        "under an aborted signal",
-        "TC-04 TC-05 TC-12",
-        signal_is_aborted,
-        commit_aborted,
+        "tool done", "under an aborted signal", "TC-04 TC-05 TC-12", signal_is_aborted, end_aborted
     ),
     row("tool done", "with a conclusion", "TC-09 TC-10", tool_concludes, commit_conclusion),
     row("tool done", "with a result", "TC-02 TC-08", always, commit_result),
@@ -448,14 +408,9 @@ def ask_stopping_hook(session: Session, _: AfterStep) -> Session:
     return session.go(Arrive("turn-stopping"))
 
 
-def stopping_raised(session: Session, frame: Stopping) -> bool:
-    """The hook raised."""
-    return frame.choice == "raise"
-
-
-def fail_stopping(session: Session, _: Stopping) -> Session:
-    """Unwind with that error; what it staged is parked."""
-    return fail(session, Ending("error", ERROR_TEXTS["turn-stopping"]))
+fail_stopping = fails(
+    "Unwind with that error; what it staged is parked.", "error", ERROR_TEXTS["turn-stopping"]
+)
 
 
 def input_was_staged(session: Session, _: Stopping) -> bool:
@@ -471,7 +426,7 @@ ENDINGS: Final = (
     row("after step", "with more to do", "CL-01 RT-05 RT-08 OF-06 TS-06", goes_on, continue_turn),
     row("after step", "with nothing more to do", "TS-01 PS-21", always, ask_stopping_hook),
     row("stopping", "under an aborted signal", "TS-08", signal_is_aborted, abort_turn),
-    row("stopping", "by raising", "TS-07", stopping_raised, fail_stopping),
+    row("stopping", "by raising", "TS-07", hook_raised, fail_stopping),
     row("stopping", "with input staged", "TS-03 TS-05 TS-10", input_was_staged, continue_turn),
     row("stopping", "with nothing staged", "TB-05 TB-06 TS-04", always, end_with_outcome),
 )

@@ -33,9 +33,9 @@ Stepped = tuple[G, Breaches]
 NEVER: Final[Breaches] = ()
 
 
-def breach_if(wrong: object, code: str, because: str, however: str) -> Breaches:
-    """A breach for one reason when something is wrong."""
-    return (Breach(code, (because,), however),) if wrong else NEVER
+def breach_if(wrong: object, code: str, because: str, however: str, also: str = "") -> Breaches:
+    """A breach for one reason, or two, when something is wrong."""
+    return (Breach(code, (because, also) if also else (because,), however),) if wrong else NEVER
 
 
 @attrs.frozen

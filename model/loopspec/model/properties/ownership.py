@@ -13,21 +13,14 @@ from loopspec.model.properties.facts import (
     Moment,
     Proposal,
 )
-from loopspec.model.properties.monitor import (
-    NEVER,
-    Breach,
-    Breaches,
-    Stepped,
-    breach_if,
-    declare,
-)
+from loopspec.model.properties.monitor import NEVER, Breaches, Stepped, breach_if, declare
 from loopspec.model.words import NEXT_STEP, NEXT_TURN, Rest
 
 
 def own_one_end(ghost: None, at: Moment) -> Stepped[None]:
     """OWN: Each insertion was asked for and ends once: pending, claimed or discarded."""
     if at.name == SPLICED:
-        return ghost, tuple(Breach("OWN", because, said) for because, said in _own_splice(at))
+        return ghost, _own_splice(at)
     claimed = at.name == CLAIMED
     held = at.was.taken if claimed else at.was.still(DISCARDED)
     why, how = ("taken by a claim", "claimed") if claimed else ("canceled", "discarded")
@@ -36,32 +29,29 @@ def own_one_end(ghost: None, at: Moment) -> Stepped[None]:
     return ghost, breach_if(at.message not in held, "OWN", because, however)
 
 
-def _own_splice(at: Moment) -> list[tuple[tuple[str, ...], str]]:
+def _own_splice(at: Moment) -> Breaches:
     """What is wrong with a splice record, which moves messages from one owner to the next."""
     was, name, target = at.was, at.was.call.name, at.get("target")
-    inserted, removed = at.inserted, at.removed
-    folded = f"the records so far fold to {was.lists}."
-    under_way = f"the call under way is {name}." if name else "no call is under way."
-    wrong: list[tuple[tuple[str, ...], str]] = []
-    if len(removed) != at.number("removed"):
-        said = f"{target} at {at.get('start')} lost {at.number('removed')}"
-        wrong.append(((folded,), f"{said} messages that it does not hold"))
+    inserted, removed, count = at.inserted, at.removed, at.number("removed")
     pending = [each.id for each in at.now.lists.pending]
     twice = tuple(each for each in inserted if pending.count(each.id) > 1)
-    if twice:
-        wrong.append(((folded,), f"{ids(twice)} is pending twice"))
     unasked = tuple(each for each in inserted if not was.may_insert(each))
-    if unasked:
-        said = f"{ids(unasked)} was inserted into {target} though nobody asked"
-        wrong.append(((folded, under_way), said))
-    if at.get("outcome") is not None and not removed:
-        wrong.append((("nothing was removed.",), "the splice says canceled"))
-    if removed and not at.is_claim and not name:
-        said = f"{ids(removed)} was taken out of {target} though nobody asked"
-        wrong.append(((folded, under_way), said))
-    if at.is_claim and not was.turn_open:
-        wrong.append((("no turn is open.",), f"{ids(removed)} was claimed"))
-    return wrong
+    folded = f"the records so far fold to {was.lists}."
+    calls = f"the call under way is {name}." if name else "no call is under way."
+    short = f"{target} at {at.get('start')} lost {count} messages that it does not hold"
+    put = f"{ids(unasked)} was inserted into {target} though nobody asked"
+    took = f"{ids(removed)} was taken out of {target} though nobody asked"
+    canceled = at.get("outcome") is not None and not removed
+    taken = removed and not at.is_claim and not name
+    outside = at.is_claim and not was.turn_open
+    return (
+        *breach_if(len(removed) != count, "OWN", folded, short),
+        *breach_if(twice, "OWN", folded, f"{ids(twice)} is pending twice"),
+        *breach_if(unasked, "OWN", folded, put, calls),
+        *breach_if(canceled, "OWN", "nothing was removed.", "the splice says canceled"),
+        *breach_if(taken, "OWN", folded, took, calls),
+        *breach_if(outside, "OWN", "no turn is open.", f"{ids(removed)} was claimed"),
+    )
 
 
 def own_at_rest(ghost: None, facts: Facts, rest: Rest) -> Breaches:

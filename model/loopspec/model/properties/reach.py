@@ -4,14 +4,7 @@ from typing import Final, NamedTuple
 
 from loopspec.model.describe import ids
 from loopspec.model.properties.facts import CLAIMED, ENDING, SPLICED, Facts, Moment
-from loopspec.model.properties.monitor import (
-    NEVER,
-    Breach,
-    Breaches,
-    Stepped,
-    breach_if,
-    declare,
-)
+from loopspec.model.properties.monitor import NEVER, Breaches, Stepped, breach_if, declare
 from loopspec.model.words import NEXT_STEP, NEXT_TURN, Message, Rest
 
 
@@ -144,11 +137,9 @@ def _tool_twice(at: Moment) -> Breaches:
     asked = [use.call for use in at.was.tools if use.stage == "asked"]
     begun = [use.call for use in at.was.tools if use.stage != "asked"]
     wrong = call not in (asked if at.name == "tool/call" else begun)
-    because = (
-        f"calls to come: {', '.join(asked) or '-'}.",
-        f"results to come: {', '.join(begun) or '-'}.",
-    )
-    return (Breach("DUP", because, f"{at.name} {call} came"),) if wrong else NEVER
+    because = f"calls to come: {', '.join(asked) or '-'}."
+    also = f"results to come: {', '.join(begun) or '-'}."
+    return breach_if(wrong, "DUP", because, f"{at.name} {call} came", also)
 
 
 DUP: Final = declare(

@@ -4,14 +4,7 @@ from typing import Final, NamedTuple
 
 from loopspec.model.describe import ids
 from loopspec.model.properties.facts import SPLICED, WAKING, Facts, Moment
-from loopspec.model.properties.monitor import (
-    NEVER,
-    Breach,
-    Breaches,
-    Stepped,
-    breach_if,
-    declare,
-)
+from loopspec.model.properties.monitor import NEVER, Breaches, Stepped, breach_if, declare
 from loopspec.model.words import Answer, Message, Rest
 
 
@@ -71,9 +64,9 @@ def _report_is_true(ghost: Causes, at: Moment) -> Breaches:
     cause = "" if was.unsure else was.cause
     opened = f"the turn is {'open' if was.turn_open else 'not open'}."
     why = f"it was canceled by {cause}." if cause else "one report was made."
-    if ghost.reported is None and not cause and was.turn_open:
-        return NEVER
-    return (Breach("CAUSE", (opened, why), f"the error {str(at.get('error'))!r} was reported"),)
+    wrong = ghost.reported is not None or cause or not was.turn_open
+    reported = f"the error {str(at.get('error'))!r} was reported"
+    return breach_if(wrong, "CAUSE", opened, reported, why)
 
 
 def _end_is_true(ghost: Causes, at: Moment) -> Breaches:
