@@ -52,7 +52,7 @@ def test_the_witness_in_the_text_can_be_run_as_it_stands() -> None:
         run_conformance(planted("requeue-on-reject"), examples=0)
 
     lines = str(raised.value).splitlines()
-    first = next(index for index, line in enumerate(lines) if "profile notes" in line)
+    first = next(index for index, line in enumerate(lines) if line.strip() == "profile notes")
     last = next(index for index, line in enumerate(lines) if "because" in line)
     pasted = "\n".join(lines[first:last])
     assert parse_scenario(REJECT) == parse_scenario(pasted)

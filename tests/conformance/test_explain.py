@@ -9,18 +9,18 @@ from tests.conformance.checks import REJECT, reduced
 
 EXPECTED = """\
 REJ broken: A reject opens no step, puts nothing back and closes the turn as blocked.
-  subject   python (0.1.0)          seed 4217
+  subject   python (0.1.0)   seed 4217   profile notes
   also      OWN
-  rules     {rules}
   seen by   REJ and trace inclusion; first the rules of what is allowed there
-  did       agent/inbox/spliced next-turn@0 +A
-  allowed   turn/end 1 blocked
-  witness   2 actions, shrunk from 41; no shorter one exists
-              profile notes
-              followup A
-              pre-step: reject
+  rules     {rules}
+  witness   2 actions, shrunk from 41; no shorter scenario shows it
+            profile notes
+            followup A
+            pre-step: reject
   because   the pre-step decision over A was to reject.
             However, A went back into next-turn: a contradiction.
+  did       agent/inbox/spliced next-turn@0 +A
+  allowed   turn/end 1 blocked
   replay    loopspec replay w.scenario"""
 
 

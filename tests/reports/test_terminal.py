@@ -54,7 +54,7 @@ def test_a_finding_shows_sentence_witness_reason_and_replay() -> None:
     assert f"REJ broken: {samples.REJ}" in text
     assert "            followup A\n" in text
     assert "However, the subject inserted A" in text
-    assert "allowed   - record turn/end turn 1 blocked" in text
+    assert "allowed   record turn/end turn 1 blocked" in text
     assert "replay    loopspec replay loopspec-runs/" in text
 
 

@@ -48,7 +48,9 @@ def run_conformance(
     subject = f"{result.subject} ({result.version})"
     replay = "paste the witness into a file and give it to `loopspec replay`"
     texts = [
-        explain(each.reduced, subject, result.seed, each.length, replay, str(each.known or ""))
+        explain(
+            each.reduced, subject, result.seed, each.length, replay, str(each.known or ""), profile
+        )
         for each in result.found
     ]
     if not texts:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import attrs
 
 from loopspec.conformance.judge import TRACE, Finding
 from loopspec.conformance.reduce import Reduced
 from loopspec.model.scenario import Scenario
 
-__all__ = ["explain", "seen_by", "shown", "witness_line"]
+__all__ = [
+    "NOT_ASKED",
+    "SCENARIO",
+    "Told",
+    "explain",
+    "finding_fields",
+    "labelled",
+    "seen_by",
+    "shown",
+    "witness_line",
+]
 
 
 def witness_line(scenario: Scenario) -> str:
@@ -29,36 +42,122 @@ def seen_by(finding: Finding) -> str:
     return f"{finding.code} by itself; subject and model had parted before"
 
 
+MINIMAL: Final = {
+    "exhaustive": "no shorter scenario shows it",
+    "1-minimal": "no line of it can be left out",
+    "no": "not reduced",
+}
+"""What is known of the length of a witness."""
+
+NOT_ASKED: Final = "not known: subject and model had parted before"
+
+SCENARIO: Final = "scenario"
+"""The label of the witness itself, which is shown as it is pasted."""
+
+
+@attrs.frozen
+class Told:
+    """A finding as plain values: what a run folder keeps of it, and what every text is made of."""
+
+    code: str
+    sentence: str
+    subject: str
+    seed: int | None
+    profile: str
+    title: str
+    known: str
+    codes: tuple[str, ...]
+    seen_by: str
+    rules: tuple[str, ...]
+    scenario: str
+    length: int
+    shrunk_from: int
+    minimal: str
+    because: tuple[str, ...]
+    however: str
+    did: str
+    allowed: tuple[str, ...]
+    replay: str
+
+
+def finding_fields(told: Told) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Everything that a finding says behind its head, as labels with their lines, in order.
+
+    Terminal, page, JUnit and failing tests show these lines; none of them has words of its own.
+    """
+    seed = "" if told.seed is None else f"   seed {told.seed}"
+    also = tuple(dict.fromkeys(code for code in told.codes if code != told.code))
+    shrunk = f", shrunk from {told.shrunk_from}" if told.shrunk_from > told.length else ""
+    size = f"{told.length} action{'s' * (told.length != 1)}{shrunk}; {MINIMAL[told.minimal]}"
+    however = (f"However, {told.however}: a contradiction.",) if told.however else ()
+    fields = (
+        ("subject", (f"{told.subject}{seed}   profile {told.profile}",)),
+        ("breach", (told.title,) if told.title not in ("", told.however) else ()),
+        ("known as", (told.known,) if told.known else ()),
+        ("also", (" ".join(also),) if also else ()),
+        ("seen by", (told.seen_by,) if told.seen_by else ()),
+        ("rules", (" ".join(told.rules),) if told.rules else ()),
+        ("witness", (size,)),
+        (SCENARIO, tuple(told.scenario.splitlines())),
+        ("because", (*told.because, *however)),
+        ("did", (told.did,) if told.did else ()),
+        ("allowed", (", or ".join(dict.fromkeys(told.allowed)) or NOT_ASKED,)),
+        ("replay", (told.replay,) if told.replay else ()),
+    )
+    return tuple((label, values) for label, values in fields if values)
+
+
+def labelled(label: str, values: Sequence[str]) -> Iterator[str]:
+    """The lines of one field below its head: the label stands before the first of them.
+
+    A scenario line can be pasted as it stands; no line begins like a command of a CI runner.
+    """
+    for position, value in enumerate(values):
+        head = "" if position or label == SCENARIO else label
+        if not head and value.lstrip().startswith("::"):
+            value = f"| {value}"
+        yield f"  {head:<10}{value}"
+
+
 def explain(
-    reduced: Reduced, subject: str, seed: int | None, length: int, replay: str, known: str = ""
+    reduced: Reduced,
+    subject: str,
+    seed: int | None,
+    length: int,
+    replay: str,
+    known: str = "",
+    profile: str = "notes",
 ) -> str:
-    """The text of one finding, as terminals and failing tests show it.
+    """The text of one finding, as failing tests show it.
 
     `length` is the number of actions of the run that was reduced; `known` the registered
     difference that explains it.
     """
     finding = reduced.finding
-    actions = len(reduced.scenario)
-    shrunk = f", shrunk from {length}" if length > actions else ""
-    how = {"exhaustive": "no shorter one exists", "1-minimal": "1-minimal", "no": "not reduced"}
-    lines = [f"{finding.code} broken: {finding.sentence}"]
-    lines += field("subject", [subject + ("" if seed is None else f"          seed {seed}")])
-    if known:
-        lines += field("known as", [known])
-    others = [each.code for each in reduced.outcome.findings if each.code != finding.code]
-    if others:
-        lines += field("also", [" ".join(dict.fromkeys(others))])
-    lines += field("rules", [" ".join(finding.rules) or "-"])
-    lines += field("seen by", [seen_by(finding)])
-    lines += field("did", [finding.did])
-    if finding.allowed:
-        lines += field("allowed", list(dict.fromkeys(finding.allowed)))
-    size = f"{actions} action{'s' if actions != 1 else ''}"
-    lines += field("witness", [f"{size}{shrunk}; {how[reduced.minimal]}"])
-    lines += [f"              {line}" for line in str(reduced.scenario).splitlines()]
-    because = list(finding.because)
-    lines += field("because", [*because, f"However, {finding.however}: a contradiction."])
-    lines += field("replay", [replay])
+    told = Told(
+        code=finding.code,
+        sentence=finding.sentence,
+        subject=subject,
+        seed=seed,
+        profile=profile,
+        title="",
+        known=known,
+        codes=tuple(each.code for each in reduced.outcome.findings),
+        seen_by=seen_by(finding),
+        rules=finding.rules,
+        scenario=str(reduced.scenario),
+        length=len(reduced.scenario),
+        shrunk_from=length,
+        minimal=reduced.minimal,
+        because=finding.because,
+        however=finding.however,
+        did=finding.did,
+        allowed=finding.allowed,
+        replay=replay,
+    )
+    lines = [f"{told.code} broken: {told.sentence}"]
+    for label, values in finding_fields(told):
+        lines += labelled(label, values)
     return "\n".join(map(shown, lines))
 
 
@@ -69,9 +168,3 @@ def shown(text: str, limit: int = 1000) -> str:
     if not text.isprintable():
         text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
     return f"{text}… ({cut} more)" if cut > 0 else text
-
-
-def field(name: str, values: Sequence[str]) -> list[str]:
-    """A named field; further values stand below the first."""
-    head, *rest = values or ["-"]
-    return [f"  {name:<10}{head}", *(f"            {value}" for value in rest)]

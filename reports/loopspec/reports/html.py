@@ -18,16 +18,14 @@ from loopspec.reports.run import RowCount, Run
 from loopspec.reports.sequence import diagram_rows, head_svg, kind_svg
 from loopspec.reports.text import clean, clean_lines
 from loopspec.reports.words import (
-    NOT_ASKED,
     VERDICT_SENTENCES,
-    allowed_words,
     count_words,
+    fields_of,
     missed_cells,
     number,
     seconds_words,
     subject_words,
     verdict_line,
-    witness_words,
 )
 
 KINDS: Final = ("call", "answer", "record", "event", "gate", "return")
@@ -49,7 +47,10 @@ def to_html(run: Run) -> str:
         policy=Markup(policy),
         subject=subject_words(run),
         sentence=VERDICT_SENTENCES[run.verdict],
-        findings=[(finding, diagram_rows(finding.diagram)) for finding in run.findings],
+        findings=[
+            (finding, dict(fields_of(run, finding)), diagram_rows(finding.diagram))
+            for finding in run.findings
+        ],
         head=head_svg(),
         legend=[(kind, kind_svg(kind)) for kind in KINDS],
         tables=cell_tables(run.cells),
@@ -96,12 +97,9 @@ def page_environment() -> Environment:
         "short": clean,
     }
     environment.globals |= {
-        "allowed_words": allowed_words,
         "count_words": count_words,
-        "not_asked": NOT_ASKED,
         "reached": _reached,
         "verdict_line": verdict_line,
-        "witness_words": witness_words,
     }
     return environment
 

@@ -7,14 +7,14 @@ written, since the standard library writes it without a word and the file then d
 
 import xml.etree.ElementTree as ET
 
+from loopspec.conformance.explain import SCENARIO
 from loopspec.reports.run import Finding, PartVerdict, Run
 from loopspec.reports.text import clean, clean_lines
 from loopspec.reports.words import (
     VERDICT_SENTENCES,
-    allowed_words,
+    fields_of,
     subject_words,
     verdict_line,
-    witness_words,
 )
 
 
@@ -32,13 +32,13 @@ def to_junit(run: Run) -> str:
         )
         for finding in run.findings:
             if finding.property == entry.code:
-                _tell(case, finding)
+                _tell(case, run, finding)
     known = {entry.code for entry in run.properties}
     for finding in run.findings:
         if finding.property not in known:
             name = f"{finding.property} {finding.id}"
             case = add_case(suite, "loopspec.finding", name, "broken", finding.title)
-            _tell(case, finding)
+            _tell(case, run, finding)
     return document_of(suite, run.seconds, run.started)
 
 
@@ -82,19 +82,15 @@ def add_case(
     return case
 
 
-def _tell(case: ET.Element, finding: Finding) -> None:
+def _tell(case: ET.Element, run: Run, finding: Finding) -> None:
     """Put the witness into the failure of a case; a case without one gets it."""
     failure = case.find("failure")
     if failure is None:
         failure = ET.SubElement(case, "failure", type="broken", message=clean(finding.title))
-    lines = [
-        clean(finding.title),
-        f"witness: {witness_words(finding)}",
-        *(f"| {text}" for text in clean_lines(finding.scenario)),
-        *(f"because {clean(text)}" for text in finding.because),
-        f"However, {clean(finding.however)}",
-        f"did: {clean(finding.did)}",
-        f"allowed: {clean(allowed_words(finding))}",
-        f"replay: {clean(finding.replay)}",
-    ]
+    lines = [clean(finding.title)]
+    for label, values in fields_of(run, finding):
+        if label == SCENARIO:
+            lines += [f"| {text}" for text in clean_lines(finding.scenario)]
+        else:
+            lines += [f"{label}: {clean(each)}" for each in values]
     failure.text = (failure.text or "") + "\n".join(["", *lines, ""])

@@ -8,19 +8,18 @@ every string passes `clean`.
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
 
+from loopspec.conformance.explain import SCENARIO, labelled
 from loopspec.reports.cells import CellSummary, CellTable, cell_summary, cell_tables
 from loopspec.reports.run import Finding, Run
 from loopspec.reports.text import clean, clean_lines
 from loopspec.reports.words import (
     VERDICT_SENTENCES,
-    allowed_words,
     count_words,
+    fields_of,
     missed_cells,
     number,
     seconds_words,
-    subject_words,
     verdict_line,
-    witness_words,
 )
 
 STYLES: Final = {
@@ -82,41 +81,19 @@ def closing_lines(run: Run, report: str = "") -> Iterator[Line]:
     yield (f"verdict  {clean(verdict_line(run))}", STYLES[run.verdict])
 
 
+FIELD_STYLES: Final = {"known as": "bold", "seen by": "dim", "rules": "dim", SCENARIO: "bold"}
+
+
 def _finding(run: Run, finding: Finding) -> Iterator[Line]:
     yield (f"{_head(finding.property)} broken: {clean(finding.sentence)}", STYLES["broken"])
-    seed = "" if run.seed is None else f"   seed {run.seed}"
-    yield (f"  subject   {clean(subject_words(run))}{seed}   profile {clean(run.profile)}", "")
-    if finding.title and finding.title != finding.however:
-        yield (f"  breach    {clean(finding.title)}", "")
-    if finding.known:
-        yield (f"  known as  {clean(finding.known)}", "bold")
-    others = [code for code in finding.codes if code != finding.property]
-    if others:
-        yield (f"  also      {clean(' '.join(others))}", "")
-    if finding.seen_by:
-        yield (f"  seen by   {clean(finding.seen_by)}", "dim")
-    if finding.rules:
-        yield (f"  rules     {clean(' '.join(finding.rules))}", "dim")
-    yield (f"  witness   {clean(witness_words(finding))}", "")
-    for text in clean_lines(finding.scenario, lines_max=60):
-        # A scenario line can be pasted as it stands; no scenario begins like a runner's command.
-        bar = "| " if text.lstrip().startswith("::") else ""
-        yield (f"            {bar}{text}", "bold")
-    for label, text in _why(finding):
-        yield (f"  {label:<9} {text}", "")
-    if finding.replay:
-        yield (f"  replay    {clean(finding.replay)}", "")
+    for label, values in fields_of(run, finding):
+        if label == SCENARIO:
+            values = tuple(clean_lines(finding.scenario, lines_max=60))
+        else:
+            values = tuple(clean(each) for each in values)
+        for text in labelled(label, values):
+            yield (text, FIELD_STYLES.get(label, ""))
     yield ("", "")
-
-
-def _why(finding: Finding) -> Iterator[tuple[str, str]]:
-    for position, because in enumerate(finding.because):
-        yield ("because" if position == 0 else "", f"- {clean(because)}")
-    if finding.however:
-        yield ("", f"However, {clean(finding.however)}")
-    if finding.did:
-        yield ("did", f"- {clean(finding.did)}")
-    yield ("allowed", f"- {clean(allowed_words(finding))}")
 
 
 def _stages(run: Run) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from loopspec.conformance.explain import Told, finding_fields
 from loopspec.reports.run import Cell, Finding, Run
 
 VERDICT_SENTENCES: Final = {
@@ -10,15 +11,6 @@ VERDICT_SENTENCES: Final = {
     "error": "The run could not be made; it says nothing about the subject.",
     "inconclusive": "Not enough was tried to say that the subject conforms.",
 }
-
-MINIMAL_WORDS: Final = {
-    "exhaustive": "no shorter scenario shows it",
-    "1-minimal": "no line of it can be left out",
-    "no": "not reduced",
-}
-
-
-NOT_ASKED: Final = "not known: subject and model had parted before"
 
 
 def subject_words(run: Run) -> str:
@@ -75,16 +67,31 @@ def seconds_words(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def witness_words(finding: Finding) -> str:
-    """How long a witness is and how short it could be."""
-    noun = "action" if finding.length == 1 else "actions"
-    shrunk = f", shrunk from {finding.shrunk_from}" if finding.shrunk_from > finding.length else ""
-    return f"{finding.length} {noun}{shrunk}; {MINIMAL_WORDS[finding.minimal]}"
-
-
-def allowed_words(finding: Finding) -> str:
-    """What the specification allowed where the subject parted from it."""
-    return ", or ".join(finding.allowed) if finding.allowed else NOT_ASKED
+def fields_of(run: Run, finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What a finding says, label by label: the same lines for terminal, page and JUnit."""
+    return finding_fields(
+        Told(
+            code=finding.property,
+            sentence=finding.sentence,
+            subject=subject_words(run),
+            seed=run.seed,
+            profile=run.profile,
+            title=finding.title,
+            known=finding.known,
+            codes=finding.codes,
+            seen_by=finding.seen_by,
+            rules=finding.rules,
+            scenario=finding.scenario,
+            length=finding.length,
+            shrunk_from=finding.shrunk_from,
+            minimal=finding.minimal,
+            because=finding.because,
+            however=finding.however,
+            did=finding.did,
+            allowed=finding.allowed,
+            replay=finding.replay,
+        )
+    )
 
 
 def missed_cells(run: Run) -> list[Cell]:
