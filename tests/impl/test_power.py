@@ -26,6 +26,7 @@ from loopspec.impl import (
     fixed_clock,
     logfile,
 )
+from loopspec.impl.logfile import HowWritten
 
 pytest.importorskip("apsw", reason="apsw is not installed: no disk can be simulated")
 
@@ -65,11 +66,12 @@ def play(
     history: History,
     durability: str,
     pragma: str = CHECKPOINTS[0],
+    writer: HowWritten = "inline",
 ) -> None:
     """Append, flush, close and open again; raises what the log raises."""
     setting = cast("Literal['power', 'process']", durability)
     with mock.patch.object(logfile, "sync_folder", disk.folder_synced):
-        _play(disk, path, history, setting, pragma)
+        _play(disk, path, history, setting, pragma, writer)
 
 
 def _play(
@@ -78,10 +80,11 @@ def _play(
     history: History,
     setting: Literal["power", "process"],
     pragma: str,
+    writer: HowWritten,
 ) -> None:
     for number, batches in enumerate(BATCHES):
         make = Store.open if number else Store.create
-        store = make(path, durability=setting, writer="inline", connect=disk.connect)
+        store = make(path, durability=setting, writer=writer, connect=disk.connect)
         try:
             connection = store._file._connection
             assert connection is not None
@@ -176,7 +179,9 @@ def test_the_simulation_sees_a_commit_without_its_sync(folder: Path) -> None:
     assert lost > 0
 
 
-def fail_everywhere(folder: Path, *, for_good: bool, failure: type[apsw.Error]) -> tuple[int, int]:
+def fail_everywhere(
+    folder: Path, *, for_good: bool, failure: type[apsw.Error], writer: HowWritten = "inline"
+) -> tuple[int, int]:
     """Let every call of the disk fail in a run of its own: how many did, and how many retries went.
 
     A retry is an append that was refused and went well when it was tried again.
@@ -190,7 +195,7 @@ def fail_everywhere(folder: Path, *, for_good: bool, failure: type[apsw.Error]) 
         failed: LoopError | None = None
         try:
             # Without a cache an append reads and spills pages, so that it can fail as well.
-            play(disk, path, history, "power", "cache_size = 1")
+            play(disk, path, history, "power", "cache_size = 1", writer)
         except LoopError as error:
             failed = error
         if disk.calls < number:
@@ -200,6 +205,7 @@ def fail_everywhere(folder: Path, *, for_good: bool, failure: type[apsw.Error]) 
         where = f"call {number} failed: {failed}"
         if history.created < 0:
             assert isinstance(failed, LogUnreadable), where
+            assert not path.exists(), where
             continue
         assert failed is None or isinstance(failed, AppendRefused | FlushFailed | LogUnreadable), (
             where
@@ -219,3 +225,9 @@ def test_every_failing_call_of_the_disk_loses_nothing_that_was_acknowledged(
     count, retried = fail_everywhere(folder, for_good=for_good, failure=failure)
     assert count > 100
     assert (retried == 0) == for_good
+
+
+def test_failing_calls_below_the_writing_thread_lose_nothing_either(folder: Path) -> None:
+    """There a refusal is met by the flush, and every append before it was taken."""
+    count, retried = fail_everywhere(folder, for_good=False, failure=apsw.IOError, writer="thread")
+    assert (count > 100, retried) == (True, 0)

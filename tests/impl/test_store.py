@@ -327,15 +327,15 @@ def test_reading_holds_no_statement_open(opened: Opened) -> None:
 def test_write_ahead_log_stays_small_beside_readers(opened: Opened) -> None:
     """BOUND: readers that stop half way, and an export, keep nothing from being folded."""
     log = opened.store.session("a")
-    block = {"type": "text", "text": "x" * 2000}
+    block = {"type": "text", "text": "x" * 8000}
     message = {"id": "A", "role": "user", "source": {"kind": "user"}, "content": [block]}
     readers = []
     largest = 0
-    for number in range(12_000):
+    for number in range(2_500):
         log.append("user/message", message)
         if number % 10 == 0:
             asyncio.run(log.flush())
-        if number % 500 == 0:
+        if number % 100 == 0:
             readers.append(opened.store._file.rows("a"))
             next(readers[-1])
             largest = max(largest, Path(f"{opened.file}-wal").stat().st_size)

@@ -92,16 +92,7 @@ class LogFile:
             if file.exists():
                 msg = f"cannot create a session log at {file}: the file exists."
                 raise LogUnreadable(msg, "open it, or choose another path.")
-            connection = opened(connect, file, "rwc")
-            try:
-                configure_writer(connection, durability)
-                make_tables(connection)
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                sync_folder(file.parent)
-            except (sqlite3.Error, OSError) as error:
-                connection.close()
-                msg = f"cannot create a session log at {file}: {error}."
-                raise LogUnreadable(msg) from error
+            connection = _made(connect, file, durability)
         except BaseException:
             owner.release()
             raise
@@ -320,6 +311,27 @@ class LogFile:
             self._reader = opened(self._connect, self.file, "ro")
             configure_reader(self._reader)
         return self._reader
+
+
+def _made(connect: Connect, file: Path, durability: str) -> Connection:
+    """Make the file durably; a file that cannot be made whole is taken away again."""
+    try:
+        connection = opened(connect, file, "rwc")
+        try:
+            configure_writer(connection, durability)
+            make_tables(connection)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            sync_folder(file.parent)
+        except (sqlite3.Error, OSError) as error:
+            connection.close()
+            msg = f"cannot create a session log at {file}: {error}."
+            raise LogUnreadable(msg) from error
+    except LogUnreadable:
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                file.with_name(file.name + suffix).unlink()
+        raise
+    return connection
 
 
 def _remark(what: str, count: int) -> str:

@@ -661,8 +661,8 @@ def _lives(process: int) -> bool:
 
 
 def _remove_log(path: Path) -> None:
-    """The file, SQLite's two companions, and the owner's lock."""
-    for suffix in ("", "-wal", "-shm", ".lock"):
+    """The file, SQLite's two companions, and the owner's lock and note."""
+    for suffix in ("", "-wal", "-shm", ".lock", ".owner"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
