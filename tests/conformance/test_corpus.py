@@ -79,6 +79,11 @@ OTHERS = {
     "replace of nothing, refused",
     "requested with messages to enter",
     "splice frame refused, even of nothing",
+    "refused clear of a disposal",
+    "thrown at the status of a restart",
+    "thrown at the status of a start",
+    "thrown otherwise",
+    "thrown under an abort",
     "wake late",
 }
 """The rows that no run of profile `notes` takes: each is another answer of a policy."""

@@ -115,6 +115,7 @@ def test_the_examples_use_every_call_answer_and_window() -> None:
         (line.action.gate, line.action.choice) for line in lines if isinstance(line.action, Answer)
     }
     assert {"steer", "prepend", "splice", "replace", "remove", "clear", "cancel"} <= calls
+    assert {"refuse", "throw"} <= calls
     assert {("provider", "cut"), ("provider", "max-tokens"), ("pre-step", "raise")} <= answers
     assert {"rest", "in", "after"} == {line.window.kind for line in lines}
 

@@ -13,10 +13,17 @@ import pytest
 
 from loopspec.conformance.rules import load_rules
 from loopspec.model.describe import entry_text
-from loopspec.model.documents import WITNESSES
+from loopspec.model.documents import FAULTY, WITNESSES
 from loopspec.model.explore import Explored, explore
 from loopspec.model.playback import play
-from loopspec.model.properties import PROPERTIES, Breach, Property, at_start, watch
+from loopspec.model.properties import (
+    FAULT_PROPERTIES,
+    PROPERTIES,
+    Breach,
+    Property,
+    at_start,
+    watch,
+)
 from loopspec.model.properties.facts import Moment
 from loopspec.model.properties.monitor import declare
 from loopspec.model.scenario import Scenario, parse_scenario
@@ -770,6 +777,12 @@ def explored() -> Explored:
     return explore(WITNESSES)
 
 
+@pytest.fixture(scope="module")
+def faulty() -> Explored:
+    """The scope in which it finds those of runs with faults."""
+    return explore(FAULTY)
+
+
 SHORTEST = {
     "BAL": ("followup A", "pre-step: enter", "provider: done"),
     "OWN": ("inject A", "followup B"),
@@ -784,13 +797,19 @@ SHORTEST = {
     "TERM": ("followup A", "pre-step: enter", "provider: owes", "pre-step: enter"),
     "DUP": ("followup A", "pre-step: enter", "provider: tools x"),
     "PARK": KEEP_CANCEL,
+    "REFUSED": ("refuse agent/inbox/spliced", "followup A"),
+    "TORN": ("followup A", "refuse turn/end", "assemble: failed"),
+    "REPORT": ("refuse turn/start", "followup A"),
 }
 
 
 @pytest.mark.parametrize("each", PROPERTIES, ids=lambda each: each.code)
-def test_each_premise_is_reached_by_a_shortest_witness(each: Property, explored: Explored) -> None:
+def test_each_premise_is_reached_by_a_shortest_witness(
+    each: Property, explored: Explored, faulty: Explored
+) -> None:
     """The shortest witness of the *sometimes* reaches it when it is played."""
-    scenario = witness(explored, *explored.met[each.code])
+    where = faulty if each in FAULT_PROPERTIES else explored
+    scenario = witness(where, *where.met[each.code])
     shown = tuple(str(line) for line in scenario.lines)
 
     assert SHORTEST[each.code] == shown

@@ -58,6 +58,7 @@ CHANGED: Final = {
     "finished": (ToolDone("x", "result", (A.message,)),),
     "awaited": "provider",
     "settling": (Settle("dispose"),),
+    "faults": ("turn/end",),
 }
 
 

@@ -17,9 +17,9 @@ from loopspec.model.describe import entry_text, observation_text
 from loopspec.model.explore import Cell, driver_state, window_kind
 from loopspec.model.policy import NOTES, Policy
 from loopspec.model.possible import Parting, Possible, after, hidden, place
-from loopspec.model.properties import PROPERTIES, Breach, at_start, laws, watch
+from loopspec.model.properties import FAULT_PROPERTIES, PROPERTIES, Breach, at_start, laws, watch
 from loopspec.model.session import HELD, Session
-from loopspec.model.words import LISTENERS, Entry, Made, Observation, Rest
+from loopspec.model.words import FAULTS, LISTENERS, Entry, Made, Observation, Rest
 
 __all__ = ["TRACE", "Finding", "Judge", "judge"]
 
@@ -81,7 +81,7 @@ class Judge:
         """Begin with one empty session of `policy`, whose gates in `held` are answered."""
         start = Session(policy=policy, listeners=listeners, held=held)
         self.possible: Possible | None = Possible((start,)) if inclusion else None
-        self.properties = laws(policy)
+        self.properties = (*laws(policy), *FAULT_PROPERTIES)
         self.ghosts = at_start(self.properties)
         self.findings: list[Finding] = []
         self.rows: dict[str, int] = {}
@@ -99,6 +99,8 @@ class Judge:
 
     def see(self, entry: Entry) -> None:
         """Judge one more entry of the trace."""
+        if isinstance(entry, Made) and entry.call.name in FAULTS:
+            self._only_fault_properties()
         self.ghosts, breaches, met = watch(self.ghosts, entry, self.properties)
         for code in met:
             self.met[code] = self.met.get(code, 0) + 1
@@ -114,6 +116,13 @@ class Judge:
         if isinstance(entry, Observation) and entry.kind in ("record", "event", "gate"):
             self.newest = entry
         self.position += 1
+
+    def _only_fault_properties(self) -> None:
+        """From the first fault on the laws are not asked for any more."""
+        pairs = zip(self.properties, self.ghosts.own, strict=True)
+        kept = [(each, own) for each, own in pairs if each in FAULT_PROPERTIES]
+        self.properties = tuple(each for each, _ in kept)
+        self.ghosts = self.ghosts._replace(own=tuple(own for _, own in kept))
 
     def _count_cell(self, made: Made) -> None:
         """Count a call by kind, window and driver state, as the model has them at its place."""

@@ -40,6 +40,8 @@ from loopspec.model.words import (
     NEXT_STEP,
     NEXT_TURN,
     PASSED,
+    RECORDS,
+    THROWING,
     Answer,
     Block,
     Call,
@@ -149,6 +151,11 @@ Splices have many arguments and a clear has none: in one family, clears came in 
 """
 
 
+FAULT_CALLS: Final = tuple(
+    Call("refuse" if name in RECORDS else "throw", (name,)) for name in (*RECORDS, *THROWING)
+)
+"""The faults that can be armed, a family of their own: the laws are asked only in runs without."""
+
 SCOPES: Final = {family: attrs.evolve(WIDE, calls=names) for family, names in FAMILIES.items()}
 FAMILY_OF: Final = {name: family for family, names in FAMILIES.items() for name in names}
 RARE: Final = tuple((name, where) for where in KEYS for name in FAMILY_OF if name != "dispose")
@@ -195,6 +202,8 @@ class Player:
         self.ended = False
         self.mortal = False
         """Whether the run may be disposed of before it is long."""
+        self.faulty = False
+        """Whether faults may be armed in the run."""
 
     def fresh(self, pick: int) -> Message:
         """A message that was not named yet; every fourth has content of more than one kind."""
@@ -206,6 +215,8 @@ class Player:
 
     def calls_of(self, family: str, session: Session, pick: int) -> list[Call]:
         """The calls of a family that fit the session now, in order."""
+        if family == "fault":
+            return list(FAULT_CALLS)
         if family == "cancel":
             return [Call("cancel", (cause, mode)) for mode in ("keep", "drop") for cause in CAUSES]
         if family == "live":
@@ -440,15 +451,18 @@ def machine_for(
         player: Player
 
         @initialize(
-            hooks=st.integers(min_value=0, max_value=7), life=st.integers(min_value=0, max_value=7)
+            hooks=st.integers(min_value=0, max_value=7),
+            life=st.integers(min_value=0, max_value=7),
+            fault=st.integers(min_value=0, max_value=3),
         )
-        def start(self, hooks: int, life: int) -> None:
+        def start(self, hooks: int, life: int, fault: int) -> None:
             """Open a session; the three bits say which hooks are held."""
             subject = factory()
             held = {gate for bit, gate in enumerate(HOOKS) if hooks >> bit & 1}
             held = held if "seams" in subject.capabilities else set()
             self.player = Player(subject, profile, campaign, HELD | held)
             self.player.mortal = life == 0
+            self.player.faulty = fault == 3 and "faults" in self.player.subject.capabilities
 
         def checked(self) -> None:
             if self.player.broken:
@@ -538,6 +552,21 @@ def machine_for(
         def arm_after(self, deliveries: int, ticks: int, family: str, pick: int) -> None:
             """A call some ticks after one of the next deliveries, or right behind an answer."""
             self.player.armed.append(Armed(deliveries, ticks, family, pick))
+
+        @precondition(lambda self: self.player.faulty)
+        @rule(
+            fault=st.integers(min_value=0, max_value=len(FAULT_CALLS) - 1),
+            where=st.sampled_from(["", *TOLD_IN_A_TURN]),
+            deliveries=TICKS,
+        )
+        def fault(self, fault: int, where: str, deliveries: int) -> None:
+            """A fault armed at rest, or inside one of the next deliveries of a name."""
+            if where:
+                self.player.armed.append(Armed(deliveries, None, "fault", fault, where))
+                return
+            self.player.call_now("fault", fault, Window(), inside=False)
+            self.player.drive.settle()
+            self.checked()
 
         @precondition(lambda self: self.player.subject.gates())
         @rule(pick=SMALL)

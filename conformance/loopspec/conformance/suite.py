@@ -27,6 +27,7 @@ from loopspec.conformance.reduce import Reduced, reduce_scenario
 from loopspec.conformance.subjects.contract import (
     CAPABILITIES,
     SubjectFactory,
+    need_of,
     needed,
     within,
 )
@@ -35,7 +36,7 @@ from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES, Policy
 from loopspec.model.profiles import parted_by
-from loopspec.model.properties import laws
+from loopspec.model.properties import FAULT_PROPERTIES, Property, laws
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.table import TABLE
@@ -130,6 +131,12 @@ class Result:
     seconds: float = 0.0
 
     @property
+    def applied(self) -> tuple[Property, ...]:
+        """The properties that the subject is asked for, those of faults where it can have some."""
+        own = FAULT_PROPERTIES if "faults" not in self.lacking else ()
+        return (*laws(PROFILES[self.profile]), *own)
+
+    @property
     def rate(self) -> int:
         """Checked actions per second over all stages."""
         running = sum(stage.running for stage in self.stages)
@@ -219,6 +226,7 @@ class _Check:
         unknown = [each for each in self.result.found if each.known is None]
         if explained or len(unknown) >= FINDINGS_MAX:
             return
+        outcome = self.without_faults(outcome)
         finding = outcome.findings[0]
         if any(each.finding.key == finding.key for each in unknown):
             return
@@ -251,6 +259,15 @@ class _Check:
             reduced = attrs.evolve(reduced, outcome=alone, finding=alone.findings[0])
         self.result.found.append(Reported(reduced, at.actions, stage.name, known))
         self.reading = known.on(self.reading)
+
+    def without_faults(self, outcome: Outcome) -> Outcome:
+        """The same run without its faults where that has a finding too: it is not about them."""
+        lines = tuple(line for line in outcome.scenario.lines if need_of(line.action) != "faults")
+        if lines == outcome.scenario.lines:
+            return outcome
+        plain = attrs.evolve(outcome.scenario, lines=lines)
+        again = run_scenario(self.factory(), plain, profile=self.reading)
+        return again if again.findings else outcome
 
     def scenarios(self, stage: Stage, scenarios: Iterable[Scenario]) -> None:
         """Run scenarios one after the other."""
@@ -376,7 +393,7 @@ def doubt(result: Result, cover: Cover | None) -> None:
         if missed:
             shown = "; ".join(" / ".join(cell) for cell in missed[:3])
             result.doubts.append(f"cells never reached ({len(missed)}), for example {shown}")
-    expected = {each.code for each in laws(PROFILES[result.profile])}
+    expected = {each.code for each in result.applied}
     if cover is not None and result.lacking:  # some premises may be out of its reach
         expected &= cover.met
     unmet = [code for code in SENTENCES if code in expected and not result.met.get(code)]

@@ -22,8 +22,7 @@ from loopspec.conformance.diagram import diagram
 from loopspec.conformance.drive import Outcome
 from loopspec.conformance.explain import seen_by
 from loopspec.conformance.suite import Reported, Result
-from loopspec.model.policy import PROFILES
-from loopspec.model.properties import PROPERTIES, laws
+from loopspec.model.properties import FAULT_PROPERTIES, PROPERTIES
 from loopspec.model.table import TABLE
 from loopspec.model.words import Answer, Entry, Made, Message, Rest
 
@@ -98,13 +97,15 @@ def property_json(result: Result) -> list[dict[str, Any]]:
     """How each property fared."""
     broken = {one.code for each in result.found for one in each.reduced.outcome.findings}
     rows: list[dict[str, Any]] = []
-    applied = laws(PROFILES[result.profile])
+    applied = result.applied
     for each in PROPERTIES:
         met = result.met.get(each.code, 0)
         verdict = "broken" if each.code in broken else "holds" if met else "unknown"
         note = "" if met else f"its premise was never met: {each.sometimes}"
         if each not in applied:
-            verdict, note = "skipped", f"it is no law of profile {result.profile}"
+            is_fault = each in FAULT_PROPERTIES
+            why = "no faults" if is_fault else f"it is no law of profile {result.profile}"
+            verdict, note = "skipped", why
         rows.append(
             {
                 "code": each.code,

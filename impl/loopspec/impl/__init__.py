@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         AgentDisposed,
         AppendRefused,
         BadArgument,
+        DispatchFailed,
         DuplicateMessageId,
         FlushFailed,
         ForkRefused,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         LoopError,
         MessageInvalid,
         RecordInvalid,
+        TurnLeftOpen,
         UnknownName,
     )
     from loopspec.impl.export import export_session, import_session
@@ -84,6 +86,7 @@ _HOMES = {
         "AgentDisposed",
         "AppendRefused",
         "BadArgument",
+        "DispatchFailed",
         "DuplicateMessageId",
         "FlushFailed",
         "ForkRefused",
@@ -93,6 +96,7 @@ _HOMES = {
         "LoopError",
         "MessageInvalid",
         "RecordInvalid",
+        "TurnLeftOpen",
         "UnknownName",
     ),
     "export": (
@@ -174,6 +178,7 @@ __all__ = [
     "ConsumedWork",
     "DataBlock",
     "Discarded",
+    "DispatchFailed",
     "DuplicateMessageId",
     "Ending",
     "Enter",
@@ -214,6 +219,7 @@ __all__ = [
     "ToolResult",
     "ToolUse",
     "Tools",
+    "TurnLeftOpen",
     "TurnStopping",
     "UnknownName",
     "consumed_work",

@@ -8,16 +8,17 @@
   returns is what the listener outside of it sees; the innermost answer is the default. A
   listener that does not call `next` hides the rest (PS-05 to PS-07).
 
-The set of listeners is resolved before the first is called (ER-02).
+The set of listeners is resolved before the first is called (ER-02). Before an event is emitted,
+interceptors see it; when one raises, no listener is told.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-from loopspec.impl.errors import UnknownName
+from loopspec.impl.errors import DispatchFailed, UnknownName
 from loopspec.impl.listeners import Listeners, OnFailure, log_failure
 from loopspec.impl.payloads import NAMES
 
@@ -26,6 +27,11 @@ T = TypeVar("T")
 # A payload's type follows from the name, which Python cannot say; this is the one dispatch
 # dictionary of the part, and the only place with Any.
 Listener = Callable[..., Any]
+Interceptor = Callable[[str, object], object]
+
+THROWING: Final = ("agent/inbox/inserted", "agent/inbox/claimed", "agent/status")
+"""The events of which the contract says what a failed dispatch does, the status `running` alone
+(ER-08 to ER-10)."""
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
@@ -37,6 +43,8 @@ class Bus:
         self._listeners: dict[str, Listeners[Listener]] = {}
         self._on_failure = on_failure
         self._spawns: list[Spawn] = []
+        self._interceptors: Listeners[Interceptor] = Listeners()
+        self.throws = False
 
     def on(self, name: str, listener: Listener, prepend: bool = False) -> Callable[[], None]:
         """Add a listener, at the front if `prepend`, and return the function that removes it.
@@ -50,7 +58,13 @@ class Bus:
         return self._listeners.setdefault(name, Listeners()).add(listener, prepend=prepend)
 
     def emit(self, name: str, payload: object) -> None:
-        """Call every listener now; whatever one raises, now or later, reaches nobody else."""
+        """Call every listener now; whatever one raises, now or later, reaches nobody else.
+
+        When an interceptor raises nobody is called. That is contained too, unless the agent's
+        policy says that it `throws`: then `DispatchFailed` is raised, for the events in `THROWING`.
+        """
+        if not self._passes(name, payload):
+            return
         for listener in self._resolved(name):
             try:
                 result = listener(payload)
@@ -89,6 +103,14 @@ class Bus:
 
         return await advance()
 
+    def intercept(self, interceptor: Interceptor) -> Callable[[], None]:
+        """Let `interceptor(name, payload)` see each event before it is emitted; returns how to end.
+
+        It is meant for whoever wires the parts up, not for plug-ins: what it raises keeps the event
+        from every listener (A10).
+        """
+        return self._interceptors.add(interceptor)
+
     def own(self, spawn: Spawn) -> Callable[[], None]:
         """Let `spawn` run the coroutines of emitted listeners until the returned call.
 
@@ -105,6 +127,18 @@ class Bus:
     def contain(self, name: str, error: Exception) -> None:
         """Report a failure that must reach nobody else, as those of `emit` are."""
         self._on_failure(name, error)
+
+    def _passes(self, name: str, payload: object) -> bool:
+        for interceptor in self._interceptors.resolved():
+            try:
+                interceptor(name, payload)
+            except Exception as error:
+                if self.throws and _throws(name, payload):
+                    msg = f"{name} was not dispatched: {error}."
+                    raise DispatchFailed(msg) from error
+                self._on_failure(name, error)
+                return False
+        return True
 
     def _resolved(self, name: str) -> tuple[Listener, ...]:
         listeners = self._listeners.get(name)
@@ -124,3 +158,7 @@ class Bus:
             result.close()
         msg = f"a listener of {name!r} is asynchronous, and no open agent owns this bus."
         self._on_failure(name, RuntimeError(msg))
+
+
+def _throws(name: str, payload: object) -> bool:
+    return name in THROWING and getattr(payload, "status", "") != "idle"

@@ -19,7 +19,14 @@ from collections.abc import Iterable
 from loopspec.impl.activity import IDLE, RUNNING, Activity
 from loopspec.impl.bus import Bus
 from loopspec.impl.endings import Ending
-from loopspec.impl.errors import AgentDisposed, AppendRefused, BadArgument, describe
+from loopspec.impl.errors import (
+    AgentDisposed,
+    AppendRefused,
+    BadArgument,
+    DispatchFailed,
+    TurnLeftOpen,
+    describe,
+)
 from loopspec.impl.exchange import Exchange, Outcome, failure_of
 from loopspec.impl.inbox import Pending
 from loopspec.impl.log import SessionLog
@@ -61,25 +68,32 @@ class Driver:
         self._policy = policy
         self._step = 0
         self._last_turn = 0
+        self._left_open = False
         for record in records:
             if isinstance(record.payload, TurnStart):
                 self._last_turn = max(self._last_turn, record.payload.turn)
 
-    async def drive(self) -> None:
+    async def drive(self, signal: Signal) -> None:
         """Work until idle; go on at once while a wake is owed a driver."""
         try:
             while True:
-                signal = self._begin()
                 try:
                     await self._take_turns(signal)
                 finally:
                     self._go_idle()
                 if not self._now.owes_a_driver:
                     return
+                try:
+                    signal = self.begin()
+                except DispatchFailed as error:
+                    # Nobody called: the failure reaches no one, and no driver runs (ER-10).
+                    self.bus.contain("agent/status", error)
+                    return
         finally:
             self._now.converge()
 
-    def _begin(self) -> Signal:
+    def begin(self) -> Signal:
+        """Be running from now on; raises `DispatchFailed` where that could not be told."""
         signal = self._now.begin(RUNNING)
         self.bus.emit("agent/status", Status(RUNNING))
         return signal
@@ -118,13 +132,18 @@ class Driver:
 
     async def _take_turn(self, signal: Signal) -> Ending | None:
         """Open a turn, run its steps, close it; None when the log refused a boundary."""
+        if self._left_open and self._policy.refused_end == "hold":
+            msg = f"no turn opens while turn {self._last_turn} has no end on record."
+            error = TurnLeftOpen(msg, "make a new agent of this log: that repairs it.")
+            self.bus.emit("agent/error", Failed(self._last_turn, 0, describe(error)))
+            return None
         turn = self._last_turn + 1
         try:
             self.log.append("turn/start", TurnStart(turn).to_json())
-        except AppendRefused as error:
-            self.bus.emit("agent/error", Failed(self._last_turn, 0, describe(error)))
+        except AppendRefused as refusal:
+            self.bus.emit("agent/error", Failed(self._last_turn, 0, describe(refusal)))
             return None
-        self._last_turn, self._step = turn, 0
+        self._last_turn, self._step, self._left_open = turn, 0, False
         try:
             ending = await self._run_steps(turn, signal)
         except asyncio.CancelledError:
@@ -146,6 +165,7 @@ class Driver:
         try:
             self.log.append("turn/end", TurnEnd(turn, ending).to_json())
         except AppendRefused as error:
+            self._left_open = True
             self.bus.emit("agent/error", Failed(turn, self._step, describe(error)))
             return False
         return True

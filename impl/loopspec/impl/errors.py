@@ -65,6 +65,23 @@ class LogClosed(AppendRefused):
     """The session log was closed, or lost records that were not flushed yet."""
 
 
+class DispatchFailed(LoopError):
+    """An interceptor of the bus raised, and by policy that is not contained.
+
+    Nobody was told of the event. What had happened before it stands: an inserted message is
+    pending and nobody was woken, a claimed batch is lost to its turn, and an agent whose status
+    was to be told stays running (ER-08 to ER-10).
+    """
+
+    code = "dispatch-failed"
+
+
+class TurnLeftOpen(LoopError):
+    """A turn was asked for behind one whose end the log has refused; by policy none opens."""
+
+    code = "turn-left-open"
+
+
 class FlushFailed(LoopError):
     """The records appended since the last flush could not be made durable."""
 

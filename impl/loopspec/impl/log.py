@@ -40,6 +40,7 @@ ONLY: Final = "main"
 """The session of a file that was made for one."""
 
 RecordListener = Callable[[Record], object]
+Guard = Callable[[str, object], object]
 
 
 class SessionLog:
@@ -65,6 +66,7 @@ class SessionLog:
         self._clock = clock
         self._on_failure = on_failure
         self._listeners: Listeners[RecordListener] = Listeners()
+        self._guards: Listeners[Guard] = Listeners()
         self._telling = False
         self._is_live: Callable[[], bool] = _never
         self._closed_because = ""
@@ -128,8 +130,8 @@ class SessionLog:
         """Add one record, stamped with the time of now, and tell the record listeners.
 
         Raises `AppendRefused` (or one of its kinds) and changes nothing if a record listener is
-        being told, if the record is not one of the catalogue's or not JSON, or if the log is
-        closed or cannot write.
+        being told, if the record is not one of the catalogue's or not JSON, if a guard objects, or
+        if the log is closed or cannot write.
         """
         return self._append(kind, data, None, tell=True)
 
@@ -147,6 +149,7 @@ class SessionLog:
         seq, at = self._next_seq, self._clock() if time is None else time
         body = to_bytes({"seq": seq, "time": at, "type": kind, "data": data}, kind)
         record = frozen_record(seq, at, kind, data)
+        self._ask_guards(record)
         try:
             self._insert(self.session, seq, body)
         except AppendRefused:
@@ -207,6 +210,13 @@ class SessionLog:
         """
         return self._listeners.add(listener, prepend=prepend)
 
+    def guard(self, guard: Guard) -> Callable[[], None]:
+        """Let `guard(type, data)` see each record before it is appended; returns how to leave.
+
+        What it raises refuses the record (ID-05). It must not append either.
+        """
+        return self._guards.add(guard)
+
     def close(self) -> None:
         """Commit with the seal of a closed log and give it up; waits in place. Idempotent."""
         if self._closed():
@@ -239,6 +249,17 @@ class SessionLog:
             if self._closed_because:
                 self._file.end(self.session)
         return self._closed_because
+
+    def _ask_guards(self, record: Record) -> None:
+        self._telling = True
+        try:
+            for guard in self._guards.resolved():
+                guard(record.type, record.data)
+        except Exception as error:
+            msg = f"{record.type} was refused: {error}."
+            raise AppendRefused(msg) from error
+        finally:
+            self._telling = False
 
     def _tell(self, record: Record) -> None:
         self._telling = True

@@ -16,7 +16,14 @@ from loopspec.impl.batch import Batch
 from loopspec.impl.bus import Bus
 from loopspec.impl.driver import Driver
 from loopspec.impl.endings import CAUSES
-from loopspec.impl.errors import AgentBusy, AgentClosed, AgentDisposed, AppendRefused, BadArgument
+from loopspec.impl.errors import (
+    AgentBusy,
+    AgentClosed,
+    AgentDisposed,
+    AppendRefused,
+    BadArgument,
+    DispatchFailed,
+)
 from loopspec.impl.exchange import Exchange
 from loopspec.impl.inbox import Inbox, Item, Mark, Pending
 from loopspec.impl.log import SessionLog
@@ -57,6 +64,7 @@ class Agent:
         self.bus = Bus() if bus is None else bus
         self.log = log
         self._policy = Policy() if policy is None else policy
+        self.bus.throws = self._policy.interceptor == "throws"
         records = repair(log)
         self._pending = Pending(log, self.bus, records, self._policy.no_op)
         self.inbox = Inbox(self._pending, self._policy.clear)
@@ -110,7 +118,14 @@ class Agent:
             self._start_driver()
 
     def _start_driver(self) -> None:
-        start(self._spawn, self._driver.drive())
+        start(self._spawn, self._driver.drive(self._driver.begin()))
+
+    def _start_driver_for_nobody(self) -> None:
+        """Start a driver that no call waits for: a failed dispatch reaches nobody (ER-10)."""
+        try:
+            self._start_driver()
+        except DispatchFailed as error:
+            self.bus.contain("agent/status", error)
 
     # -- cancel and disposal ------------------------------------------------------------------
 
@@ -194,7 +209,9 @@ class Agent:
             raise AgentBusy(msg, "wait until it is idle: `await agent.wait_idle()`.")
         settled: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         signal = self._now.begin(MAINTENANCE)
-        start(self._spawn, maintain(self._now, task, signal, settled, self._start_driver))
+        start(
+            self._spawn, maintain(self._now, task, signal, settled, self._start_driver_for_nobody)
+        )
         return settled
 
     def when_idle(self) -> asyncio.Future[None]:

@@ -38,6 +38,11 @@ class Policy:
       disposal that looks at the cause lets one open.
     - `disposed_latch`: a maintenance task that was disposed of `replays` the wake that was latched
       before, or has it `forgotten` (A2).
+    - `refused_end`: behind a `turn/end` that the log refused no turn opens any more, and each wake
+      is told so (`hold`), or the next one opens in a log whose last turn is open (`forget`)
+      (TB-04).
+    - `interceptor`: what an interceptor of the bus raises is `contained` like the failure of a
+      listener, or it `throws` into whatever dispatched (A10).
     """
 
     goes_on_after: frozenset[str] = frozenset({"completed", "max-tokens"})
@@ -73,4 +78,10 @@ class Policy:
     )
     disposed_latch: Literal["replays", "forgotten"] = attrs.field(
         default="replays", validator=in_(("replays", "forgotten"))
+    )
+    refused_end: Literal["hold", "forget"] = attrs.field(
+        default="hold", validator=in_(("hold", "forget"))
+    )
+    interceptor: Literal["contained", "throws"] = attrs.field(
+        default="contained", validator=in_(("contained", "throws"))
     )

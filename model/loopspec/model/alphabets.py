@@ -8,6 +8,7 @@ explored as a whole in a gate: `scopes.DEFAULT_SCOPES` are.
 from typing import Final
 
 from loopspec.model.scope import Scope
+from loopspec.model.words import RECORDS, THROWING
 
 PLAIN: Final = ("assembled", "enter", "done")
 EVERY_EDIT: Final = ("append", "prepend", "splice", "replace", "remove", "clear")
@@ -162,5 +163,43 @@ NARROW_SCOPES: Final = (
         inside=1,
         between=True,
         answers=PLAIN,
+    ),
+    Scope(
+        "fault",
+        "one fault: any record, any interceptor",
+        2,
+        0,
+        1,
+        ("followup", "inject", "cancel"),
+        faults=1,
+        arms=(*RECORDS, *THROWING),
+        answers=(*PLAIN, "reject"),
+    ),
+    Scope(
+        "fault-life",
+        "one fault, also armed inside a listener, around maintenance and disposal",
+        2,
+        0,
+        1,
+        ("followup", "inject", "cancel", "maintenance", "dispose"),
+        lives=1,
+        inside=1,
+        faults=1,
+        arms=("agent/inbox/spliced", *THROWING),
+        answers=("assembled", "done"),
+    ),
+    Scope(
+        "fault-tools",
+        "one fault around tools",
+        1,
+        0,
+        1,
+        ("followup", "cancel"),
+        tools=(("x", "y"),),
+        contexts=True,
+        owes=1,
+        faults=1,
+        arms=("agent/inbox/spliced", "tool/call", "tool/result", "step/end"),
+        answers=(*PLAIN, "tools", "parallel", "result"),
     ),
 )

@@ -35,6 +35,13 @@ PINNED: Final[Mapping[str, Counts]] = MappingProxyType(
         "genuine-listeners": Counts(16_181, 47_149, 92, 399),
         "latched": Counts(301, 626, 36, 28),
         "later-release": Counts(3_354, 12_572, 42, 145),
+        "faults": Counts(2_741, 6_765, 10, 638),
+        "faults-twice": Counts(9_453, 18_987, 10, 1_989),
+        "faults-tools": Counts(7_434, 17_358, 13, 893),
+        "faults-listeners": Counts(4_710, 14_593, 56, 253),
+        "faults-life": Counts(12_691, 60_040, 13, 1_236),
+        "genuine-faults": Counts(6_190, 17_495, 11, 1_617),
+        "genuine-interceptors": Counts(331, 879, 33, 49),
     }
 )
 """Name of each default scope and its counts."""

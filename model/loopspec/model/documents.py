@@ -14,7 +14,7 @@ from typing import Final
 from loopspec.model import session as frames
 from loopspec.model.describe import entry_text, observation_text
 from loopspec.model.explore import Explored, explore
-from loopspec.model.properties import PROPERTIES, Property
+from loopspec.model.properties import FAULT_PROPERTIES, PROPERTIES, Property
 from loopspec.model.rows import Row
 from loopspec.model.scenario import GRAMMAR, parse_scenario, scenario_json
 from loopspec.model.scope import Scope
@@ -234,6 +234,9 @@ REPORTS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "BR-001": "prompts behind an interrupted turn wait, and the session stays idle",
             "BR-014": "work starts again behind a stop that left nothing awake",
         },
+        "REFUSED": {"BR-046": "input that was refused is neither pending nor given back"},
+        "TORN": {"BR-101": "nothing durable says that the turn has ended"},
+        "REPORT": {"BR-081": "a start fails, and nobody is told what became of the queue"},
     }
 )
 """By property the public bug reports that it would have caught: id and what goes wrong there."""
@@ -248,10 +251,20 @@ WITNESSES: Final = Scope(
 )
 """The scope in which the page finds the shortest witness of each premise."""
 
+FAULTY: Final = Scope(
+    "faulty",
+    "one delivery and one fault",
+    sends=1,
+    cancels=0,
+    faults=1,
+    arms=("agent/inbox/spliced", "turn/start", "turn/end"),
+)
+"""The same for the properties of runs with faults."""
+
 
 def properties_page() -> str:
     """docs/properties.md: what must hold, when it is put to the test, what it would have caught."""
-    explored = explore(WITNESSES)
+    explored, faulty = explore(WITNESSES), explore(FAULTY)
     lines = ["# Properties", "", GENERATED.format("properties"), ""]
     lines += [
         "A property is a sentence about every run. Its monitor reads a trace entry by entry and",
@@ -261,9 +274,13 @@ def properties_page() -> str:
         "Beside each *always* stands a *sometimes*: a situation of its premise, with a shortest",
         "scenario that reaches it. BR numbers are entries of a survey of public bug reports.",
         "",
+        "The last three are about runs in which the log refuses an append or an interceptor of the",
+        "bus throws. The others are not asked for behind the first `refuse` or `throw`, and these",
+        "three say nothing before it.",
+        "",
     ]
     for each in PROPERTIES:
-        lines += property_lines(each, explored)
+        lines += property_lines(each, faulty if each in FAULT_PROPERTIES else explored)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -344,6 +361,12 @@ EXAMPLES: Final = (
     (
         "Maintenance, waiting for idle, disposal.",
         "maintenance\nwhen-idle\nfollowup A\nmaintenance: done\ndispose\nassemble: assembled\n",
+    ),
+    (
+        "Faults: the log refuses the next append of a record, an interceptor of the bus throws at "
+        "the next dispatch of an event. A fault strikes once; until then it waits.",
+        "refuse turn/start\nfollowup A\nthrow agent/inbox/inserted\nfollowup B\n"
+        "in turn/end#1 first: refuse agent/inbox/spliced\npre-step: reject\ninject C\n",
     ),
 )
 """What each example shows, and its text; a test parses and plays them."""

@@ -30,6 +30,10 @@ class Policy:
         owed later is not asked for (A3, OF-03, LB-01).
     disposal: `fact` lets nothing start once disposal began; `cause` looks at the winning cause
         only, so that an earlier cancel lets new work run (A1, A2, WL-07, DI-07, LB-05, LB-06).
+    refused_end: behind a turn/end that the log refused, `hold` opens no turn any more and reports
+        that to each wake; `forget` opens the next one in a log whose last turn is open (LB-22).
+    interceptor: a dispatch interceptor that throws is `contained` like a listener, or `throws` into
+        whatever dispatched (A10, LB-11, LB-12).
     passes: a gate that nobody holds is passed `at once`, or with the `next tick` (LN-10).
     entry: the messages of a step are recorded when it `opens`, or when its first request is
         `prepared`, and then not at all if that fails or is aborted (ST-01, ST-02, ST-03).
@@ -49,6 +53,8 @@ class Policy:
     cancel_hits: str = "began"
     truncation: str = "reason"
     disposal: str = "fact"
+    refused_end: str = "hold"
+    interceptor: str = "contained"
     passes: str = "at once"
     entry: str = "opens"
     no_op: str = "answers"
@@ -68,6 +74,8 @@ DSH_0_1: Final = attrs.evolve(
     cancel_hits="clear",
     truncation="outcome",
     disposal="cause",
+    refused_end="forget",
+    interceptor="throws",
     passes="next tick",
 )
 """The npm release 0.1.0-rc.8, as a list of differences from `notes`."""

@@ -140,8 +140,7 @@ def question_lines() -> Iterator[str]:
     yield "| --- | --- | --- |"
     for each in QUESTIONS:
         where = f"`{each.where}`" if each.place in ("field", "row") else each.where
-        place = "not yet:" if each.place == "pending" else each.place
-        yield f"| {each.id} | {each.says} | {place} {where} |"
+        yield f"| {each.id} | {each.says} | {each.place} {where} |"
 
 
 def brief(did: tuple[str, ...]) -> str:

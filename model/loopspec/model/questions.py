@@ -3,13 +3,13 @@
 Rules of this file. One row an id: Δ where the notes and the code of the release differ, A where the
 contract leaves a question open, LB where the release has a fault. The place is a `field` of the
 policy, a `row` of the table, a `rule` whose note says it (of a host, a client or a plug-in, which
-are no part of the table), or a `decision`. What nobody has answered yet is `pending`, with its
-reason. A test goes through the three ranges and looks every place up.
+are no part of the table), or a `decision`. A test goes through the three ranges and looks every
+place up.
 """
 
 from typing import Final, NamedTuple
 
-PLACES: Final = ("field", "row", "rule", "decision", "pending")
+PLACES: Final = ("field", "row", "rule", "decision")
 
 
 class Question(NamedTuple):
@@ -23,8 +23,6 @@ class Question(NamedTuple):
 
 LAST: Final = {"Δ": 22, "A": 16, "LB-": 23}
 """The last number of each range; each begins with one."""
-
-FAULTS: Final = "scopes with a refused append or a throwing interceptor are not explored yet"
 
 QUESTIONS: Final = (
     Question("Δ1", "what addresses a pending message", "rule", "IN-01"),
@@ -63,7 +61,7 @@ QUESTIONS: Final = (
     Question("A7", "what a delivery does after disposal", "field", "disposed_turn"),
     Question("A8", "what a broad cancel does whose clear is refused", "field", "refused_clear"),
     Question("A9", "whether a wake leaves with its message", "field", "wakes"),
-    Question("A10", "whether interceptors that throw are in scope", "pending", FAULTS),
+    Question("A10", "whether interceptors that throw are in scope", "field", "interceptor"),
     Question("A11", "what becomes of a delivery during a clear", "field", "clear"),
     Question("A12", "when a late session gets its baseline", "rule", "HM-08"),
     Question("A13", "what a strict steer does in the abort window", "rule", "RP-08"),
@@ -80,8 +78,8 @@ QUESTIONS: Final = (
     Question("LB-08", "half a claim is lost", "rule", "CL-11"),
     Question("LB-09", "a batch is lost to a failure behind its claim", "rule", "PS-14"),
     Question("LB-10", "what a discard listener sends is removed or parked", "field", "clear"),
-    Question("LB-11", "a throwing interceptor leaves the status running", "pending", FAULTS),
-    Question("LB-12", "a throwing interceptor loses a wake or a batch", "pending", FAULTS),
+    Question("LB-11", "a throwing interceptor leaves the status running", "field", "interceptor"),
+    Question("LB-12", "a throwing interceptor loses a wake or a batch", "field", "interceptor"),
     Question("LB-13", "a splice from negative zero is refused", "rule", "SP-05"),
     Question("LB-14", "a strict steer in the abort window changes the order", "rule", "RP-08"),
     Question("LB-15", "a strict steer raises over the wire", "rule", "RP-09"),
@@ -91,6 +89,6 @@ QUESTIONS: Final = (
     Question("LB-19", "text of a hook brings an emptied entry back", "rule", "PL-06"),
     Question("LB-20", "a plug-in inserts again behind a broad cancel", "rule", "PL-09"),
     Question("LB-21", "the lists that are handed out change", "rule", "IN-08"),
-    Question("LB-22", "a refused turn/end leaves its turn open", "pending", FAULTS),
+    Question("LB-22", "a refused turn/end leaves its turn open", "field", "refused_end"),
     Question("LB-23", "an idle cancel clears", "decision", "0005"),
 )

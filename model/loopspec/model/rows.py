@@ -17,8 +17,9 @@ F = TypeVar("F")
 REFUSED: Final = {
     "duplicate-id": Ending("error", "duplicate-id"),
     "append-refused": Ending("error", "append-refused"),
+    "dispatch-failed": Ending("error", "dispatch-failed"),
 }
-"""What a splice that is refused makes of a turn, where the loop itself asked for it."""
+"""What a refusal or a failed dispatch makes of a turn, where the loop itself asked for it."""
 
 
 class Row(NamedTuple):

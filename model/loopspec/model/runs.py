@@ -50,7 +50,7 @@ def flags_of(scope: Scope, spent: Spent) -> int:
     if not scope.between and not scope.inside:
         return 0
     left = spent.sends < scope.sends or spent.edits < scope.edits or spent.cancels < scope.cancels
-    left = left or spent.lives < scope.lives
+    left = left or spent.lives < scope.lives or spent.faults < scope.faults
     return 2 * left + (spent.inside < scope.inside)
 
 
@@ -207,6 +207,8 @@ class SharedRuns(Runs):
 
     def deliver(self, session: Session, rows: list[str], entries: list[int]) -> Session:
         """Make the deliveries that are due at once."""
+        if session.faults:
+            return session
         count = 0
         for frame in session.stack:
             if (frame.name if type(frame) is Tell else frame.frame) not in self.local:

@@ -21,6 +21,7 @@ import attrs
 from loopspec.model.describe import Known, answer_text, call_text
 from loopspec.model.policy import PROFILES
 from loopspec.model.session import HELD
+from loopspec.model.table import CHOICES
 from loopspec.model.words import (
     CALLS,
     GATES,
@@ -48,7 +49,8 @@ call     = "followup" message | "steer" message | "inject" message
          | "splice" target INT INT { message }
          | "replace" ID message | "remove" ID | "clear"
          | "cancel" cause ( "keep" | "drop" )
-         | "maintenance" | "when-idle" | "dispose" ;
+         | "maintenance" | "when-idle" | "dispose"
+         | "refuse" RECORD | "throw" EVENT ;
 answer   = "assemble" ":" ( "assembled" | "failed" )
          | "pre-step" ":" ( "enter" [ "nothing" | message { message } ] | "reject" | "raise" )
          | "request" ":" ( "go" | "raise" )
@@ -63,6 +65,9 @@ block    = STRING | NAME ":" STRING ;
 target   = "next-turn" | "next-step" ;
 cause    = "user" | "parent" | "hook" | "disposed" ;
 OBS      = a record, event or gate by its name, for example turn/start ;
+RECORD   = a record by its name: the log refuses its next append, from this line on ;
+EVENT    = "agent/inbox/inserted" | "agent/inbox/claimed" | "agent/status" ;
+           an interceptor throws at its next dispatch, at that of the running status alone ;
 ID, NAME = letters, digits and . _ / - ; an id is none of: empty nothing ;
 STRING   = a JSON string ; N = 1, 2, ... ; TICKS = 0 (after an answer only), 1 or 2 ;
 # starts a comment; blank lines are ignored
@@ -263,15 +268,12 @@ def _read_argument(words: _Words, kind: str) -> Value:
         while words.tokens:
             messages.append(words.message())
         return tuple(messages)
-    if kind == "target":
-        return words.word("next-turn or next-step", ("next-turn", "next-step"))
     if kind in ("start", "count"):
         return words.integer(f"a whole number as {kind}")
     if kind == "id":
         return words.identifier()
-    if kind == "cause":
-        return words.word("user, parent, hook or disposed", ("user", "parent", "hook", "disposed"))
-    return words.word("keep or drop", ("keep", "drop"))
+    choices = CHOICES[kind]
+    return words.word(f"{', '.join(choices[:-1])} or {choices[-1]}", choices)
 
 
 def _read_call(words: _Words) -> Call:

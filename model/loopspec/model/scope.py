@@ -12,7 +12,7 @@ import attrs
 
 from loopspec.model.policy import PROFILES, Policy
 from loopspec.model.session import HELD, Session
-from loopspec.model.words import FIRST, GATES, LISTENERS, Answer, Call, Message
+from loopspec.model.words import FIRST, GATES, LISTENERS, RECORDS, Answer, Call, Message
 
 SENDS: Final = ("followup", "steer", "inject")
 LIVES: Final = ("maintenance", "when-idle", "dispose")
@@ -30,6 +30,7 @@ class Spent(NamedTuple):
     failures: int = 0
     streams: int = 0
     lives: int = 0
+    faults: int = 0
 
 
 @attrs.frozen
@@ -68,6 +69,10 @@ class Scope:
     streams: int = 0
     lives: int = 0
     """How many calls of maintenance, when-idle and dispose."""
+    faults: int = 0
+    """How many faults the environment arms; the laws that hold without faults are not asked for."""
+    arms: tuple[str, ...] = ()
+    """The records that may be refused and the events whose dispatch may throw."""
     gates: tuple[str, ...] = ()
     """Gates that are held besides those that every scenario holds."""
     profile: str = "notes"
@@ -113,6 +118,7 @@ def choices(
             for mode in scope.modes:
                 yield Call("cancel", (cause, mode)), after
     yield from _lives(session, scope, paid)
+    yield from _faults(session, scope, paid)
     if not session.stack:
         yield from _answers(session, scope, spent, fresh)
 
@@ -124,6 +130,15 @@ def _lives(session: Session, scope: Scope, spent: Spent) -> Iterator[tuple[Call,
     for name in LIVES:
         if name in scope.calls:
             yield Call(name), after
+
+
+def _faults(session: Session, scope: Scope, spent: Spent) -> Iterator[tuple[Call, Spent]]:
+    if spent.faults >= scope.faults:
+        return
+    after = spent._replace(faults=spent.faults + 1)
+    for name in scope.arms:
+        if name not in session.faults:
+            yield Call("refuse" if name in RECORDS else "throw", (name,)), after
 
 
 def _sends(

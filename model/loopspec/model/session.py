@@ -397,6 +397,7 @@ class Session:
     turn: Turn = NO_TURN
     """The number of the newest turn."""
     turn_open: bool = False
+    """The log has an open turn; without a driver that is one whose end was refused (TB-04)."""
     step: int = 0
     """The number of the last step entered in this turn."""
     batch: tuple[Message, ...] = ()
@@ -422,6 +423,8 @@ class Session:
     """The gate that the task awaits; empty when it awaits one tick."""
     settling: tuple[Settle, ...] = ()
     """What has settled and was not told yet."""
+    faults: tuple[str, ...] = ()
+    """The records whose next append is refused and the events whose next dispatch throws."""
 
     def but(self, **changes: object) -> "Session":
         """The session with some fields changed; as `attrs.evolve`, but much faster."""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import attrs
 
-from loopspec.model import table_driver, table_inbox, table_life, table_step
+from loopspec.model import table_driver, table_faults, table_inbox, table_life, table_step
 from loopspec.model.rows import Row, row
 from loopspec.model.session import (
     Assembled,
@@ -30,7 +30,9 @@ from loopspec.model.words import (
     CALLS,
     CAUSES,
     GATES,
+    RECORDS,
     TARGETS,
+    THROWING,
     Answer,
     Call,
     Message,
@@ -110,7 +112,12 @@ ANSWERS: Final = (
 )
 
 TABLE: Final[tuple[Row, ...]] = (
-    table_inbox.ROWS + table_life.ROWS + ANSWERS + table_driver.ROWS + table_step.ROWS
+    table_inbox.ROWS
+    + table_life.ROWS
+    + ANSWERS
+    + table_driver.ROWS
+    + table_step.ROWS
+    + table_faults.ROWS
 )
 
 
@@ -141,6 +148,15 @@ class Moved(NamedTuple):
     observation: Observation | None
 
 
+def owner_of(session: Session, frame: Frame) -> str:
+    """The owner of the rows that a frame takes: a delivery belongs to its name, or to a fault."""
+    if type(frame) is not Tell:
+        return frame.frame
+    if session.faults and table_faults.strikes(session, frame):
+        return "refused" if frame.kind == "record" else "thrown"
+    return frame.name
+
+
 def fire(session: Session, owner: str, subject: object) -> tuple[Row, Session]:
     """The first row of `owner` whose guard holds, and the session after its effect."""
     for each in OWNERS[owner]:
@@ -155,7 +171,7 @@ def move(session: Session) -> Moved | None:
     if session.stack:
         frame = session.stack[0]
         rest = session.but(stack=session.stack[1:])
-        owner = frame.name if type(frame) is Tell else frame.frame
+        owner = owner_of(rest, frame)
         for each in OWNERS[owner]:
             _, _, _, when, then, _, sees, _ = each
             if when(rest, frame):
@@ -198,6 +214,16 @@ def needs_an_argument_list(call: Call) -> Refusal | None:
     return None
 
 
+CHOICES: Final = {
+    "target": TARGETS,
+    "cause": CAUSES,
+    "mode": ("keep", "drop"),
+    "record": RECORDS,
+    "event": THROWING,
+}
+"""The values of an argument, by its kind."""
+
+
 def fits(kind: str, value: Value) -> bool:
     """Whether `value` is an argument of that kind."""
     if kind == "message":
@@ -206,8 +232,7 @@ def fits(kind: str, value: Value) -> bool:
         return isinstance(value, tuple) and all(isinstance(each, Message) for each in value)
     if kind in ("start", "count"):
         return isinstance(value, int) and not isinstance(value, bool)
-    choices = {"target": TARGETS, "cause": CAUSES, "mode": ("keep", "drop")}.get(kind)
-    return isinstance(value, str) and (choices is None or value in choices)
+    return isinstance(value, str) and (kind not in CHOICES or value in CHOICES[kind])
 
 
 def needs_a_place(session: Session, call: Call) -> Refusal | None:

@@ -90,6 +90,18 @@ def open_turn(session: Session, _: OpenTurn) -> Session:
     )
 
 
+def end_was_refused(session: Session, _: OpenTurn) -> bool:
+    """The log's last turn is open, since its end was refused, and by policy that holds."""
+    return session.turn_open and session.policy.refused_end == "hold"
+
+
+def report_open_turn(session: Session, _: OpenTurn) -> Session:
+    """Report agent/error with the turn that is open and step 0; no turn opens."""
+    text = "turn-left-open"
+    report = tell_event(session, "agent/error", session.turn, 0, text)
+    return session.but(ending=Ending("error", text)).go(report)
+
+
 def claim(session: Session, frame: Claim) -> Session:
     """Delete next-step and, at a turn boundary, the next-turn head; claimed each; assemble."""
     head = session.next_turn[:1] if frame.at_turn_boundary else ()
@@ -107,6 +119,7 @@ OPENINGS: Final = (
     told("agent/status", "DR-01 DR-02 DR-12 WI-07"),
     row("open turn", "once disposal began", "DI-09 DI-07", disposal_began, open_no_turn),
     row("open turn", "when already aborted", "TB-02 CN-09", signal_is_aborted, open_no_turn),
+    row("open turn", "behind one without an end", "TB-04", end_was_refused, report_open_turn),
     row("open turn", "with the next number", "CL-07 DR-04 TB-01", always, open_turn),
     told("turn/start", "TB-01 CL-07"),
     row("claim", "the batch", "CL-01 CL-02 CL-03 CL-08 CL-12 CL-13", always, claim),

@@ -383,9 +383,21 @@ TOOLS: Final = (
 # --- The end of a step --------------------------------------------------------------------------
 
 
+def a_tool_runs(session: Session, _: CloseStep) -> bool:
+    """A tool that ran beside one that failed has not answered."""
+    return any(gate.startswith("tool ") for gate in session.gates)
+
+
+def await_tool(session: Session, frame: CloseStep) -> Session:
+    """Await its answer; then look again."""
+    gate = next(gate for gate in session.gates if gate.startswith("tool "))
+    return session.go(Suspend(gate), frame)
+
+
 def close_step(session: Session, _: CloseStep) -> Session:
-    """Record step/end."""
-    return session.go(tell_record(session, "step/end", session.turn, session.step))
+    """Record step/end; answers that were not committed are forgotten."""
+    record = tell_record(session, "step/end", session.turn, session.step)
+    return session.but(finished=()).go(record)
 
 
 def has_failed(session: Session, _: AfterStep) -> bool:
@@ -419,6 +431,7 @@ def input_was_staged(session: Session, _: Stopping) -> bool:
 
 
 ENDINGS: Final = (
+    row("close step", "behind a tool that runs", "TC-06", a_tool_runs, await_tool),
     row("close step", "", "ST-01 ST-05 TB-18", always, close_step),
     told("step/end", "ST-05 TB-18"),
     row("after step", "under an abort", "TB-08 TB-13 CN-17", signal_is_aborted, abort_turn),

@@ -22,7 +22,17 @@ from loopspec.model.scenario import Line, Scenario, Window
 from loopspec.model.scope import LIVES, Scope, Spent
 from loopspec.model.session import Session, canonical, letter
 from loopspec.model.table import Moved, apply, move
-from loopspec.model.words import GATES, LAST, PASSED, Answer, Call, Message, Value, text_message
+from loopspec.model.words import (
+    FAULTS,
+    GATES,
+    LAST,
+    PASSED,
+    Answer,
+    Call,
+    Message,
+    Value,
+    text_message,
+)
 
 
 @attrs.define
@@ -150,6 +160,8 @@ def pay(spent: Spent, action: Call | Answer, inside: bool) -> Spent:
         return spent._replace(sends=spent.sends + 1)
     if action.name == "cancel":
         return spent._replace(cancels=spent.cancels + 1)
+    if action.name in FAULTS:
+        return spent._replace(faults=spent.faults + 1)
     if action.name in LIVES:
         return spent._replace(lives=spent.lives + 1)
     return spent._replace(edits=spent.edits + 1)

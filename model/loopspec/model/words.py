@@ -147,11 +147,17 @@ CALLS: Final = {
     "maintenance": (),
     "when-idle": (),
     "dispose": (),
+    "refuse": ("record",),
+    "throw": ("event",),
 }
 """Each call with the kinds of its arguments; mode is keep or drop.
 
-The last three begin something that settles later: a settlement is an observation of its own.
+Maintenance, when-idle and dispose begin something that settles later: a settlement is an
+observation of its own. Refuse and throw are the environment's: they say what will fail next.
 """
+
+FAULTS: Final = ("refuse", "throw")
+"""The calls that arm a fault: the log's next append of a record, the bus's next dispatch."""
 
 RETURN_KEYS: Final = ("value", "raised")
 SETTLED_KEYS: Final = ("error",)
@@ -200,6 +206,9 @@ EVENTS: Final = (
     "agent/status",
     "agent/error",
 )
+THROWING: Final = ("agent/inbox/inserted", "agent/inbox/claimed", "agent/status")
+"""The events at whose dispatch an interceptor may be made to throw, the status `running` alone
+(ER-08 to ER-10)."""
 
 
 def observation(kind: str, name: str, *values: Value, listener: str = "") -> Observation:

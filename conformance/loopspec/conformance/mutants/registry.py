@@ -68,6 +68,9 @@ PROPERTIES: Final = (
     "TERM",
     "DUP",
     "PARK",
+    "REFUSED",
+    "TORN",
+    "REPORT",
     "TRACE",
 )
 """Codes that a mutant may be filed under: a property that reports it by itself, or TRACE."""

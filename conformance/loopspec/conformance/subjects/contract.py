@@ -52,6 +52,7 @@ CAPABILITIES: Final = {
     "maintenance": "maintenance tasks, with their settlement",
     "waiting": "waiting for idle, with its settlement",
     "disposal": "disposal, with its settlement",
+    "faults": "the log can be made to refuse a record, and an interceptor of the bus to throw",
 }
 """What a subject may declare, with what it means. What is not declared is skipped, not held.
 
@@ -71,6 +72,8 @@ CALLS_NEED: Final = {
     "maintenance": "maintenance",
     "when-idle": "waiting",
     "dispose": "disposal",
+    "refuse": "faults",
+    "throw": "faults",
 }
 ANSWERS_NEED: Final = {"tools": "tools", "parallel": "tools", "partial": "streaming"}
 WINDOWS_NEED: Final = {"in": "calls-in-listeners", "after": "ticks"}
@@ -94,6 +97,8 @@ def needed(scenario: Scenario) -> frozenset[str]:
 def within(scope: Scope, capabilities: frozenset[str]) -> Scope:
     """The part of a scope that a subject with these capabilities can play."""
     can = (None, *capabilities)
+    if scope.faults and "faults" not in can:
+        return attrs.evolve(scope, calls=())
     return attrs.evolve(
         scope,
         calls=tuple(name for name in scope.calls if CALLS_NEED.get(name) in can),

@@ -158,6 +158,7 @@ class PythonSubject:
         self._log: Any = None
         self._agent: Any = None
         self._fold = _Fold()
+        self._armed: list[str] = []
 
     # --- The contract -------------------------------------------------------
 
@@ -171,7 +172,10 @@ class PythonSubject:
         self._loop = loop
         self._disposal = None
         self._held_kinds = held
+        self._armed = []
         bus = impl.Bus(self._contained)
+        self._log.guard(self._fail_if_armed)
+        bus.intercept(self._fail_if_armed)
         self._agent = impl.Agent(
             self._log,
             _Gated(respond=self.respond),
@@ -349,6 +353,9 @@ class PythonSubject:
                 return agent.when_idle()
             case "dispose":
                 return agent.dispose()
+            case "refuse" | "throw":
+                self._armed.append(str(args[0]))
+                return None
         msg = f"This adapter knows no call {call.name!r}."
         raise ControlError(msg)
 
@@ -358,6 +365,12 @@ class PythonSubject:
         if returned is None or isinstance(returned, bool):
             return returned
         return repr(returned)
+
+    def _fail_if_armed(self, name: str, told: Any) -> None:  # noqa: ANN401
+        """Fail once for each record or event that was armed; an idle status is never meant."""
+        if name in self._armed and getattr(told, "status", "") != "idle":
+            self._armed.remove(name)
+            raise _Injected(name)
 
     # --- Watching ----------------------------------------------------------------
 
@@ -487,7 +500,12 @@ class PythonSubject:
         self._tell(observation("settled", name, text))
 
     def _contained(self, name: str, error: Exception) -> None:
-        """A listener failed. All that listen here are ours or the loop's own, and none may."""
+        """A listener failed. All that listen here are ours or the loop's own, and none may.
+
+        What the suite itself made fail is no fault of theirs.
+        """
+        if isinstance(error, _Injected) or isinstance(error.__cause__, _Injected):
+            return
         self._fault("listener failed", f"{name}: {type(error).__name__}: {error}")
 
     def _fault(self, name: str, text: str) -> None:
@@ -531,6 +549,10 @@ class PythonSubject:
         return folder / f"session-{next(_NUMBERS)}.sqlite"
 
 
+class _Injected(Exception):
+    """What the suite raises where a scenario says that the log refuses or the bus throws."""
+
+
 class _Gated(SimpleNamespace):
     """The place of the provider or of the tools: each question waits for the suite."""
 
@@ -564,9 +586,18 @@ def fold_records(
     return tuple(lists[NEXT_TURN]), tuple(lists[NEXT_STEP])
 
 
+_CODES: Final = {
+    "is pending already": "duplicate-id",
+    " was refused: ": "append-refused",
+    " was not dispatched: ": "dispatch-failed",
+    "no turn opens while turn ": "turn-left-open",
+}
+"""What the sentences of some errors say, and their codes."""
+
+
 def _failure(text: str) -> str:
-    """What a turn failed with: an id that is pending twice by its code, else as it was raised."""
-    return "duplicate-id" if "is pending already" in text else text
+    """What a turn failed with: what has a code in the trace by its code, else as it was raised."""
+    return next((code for says, code in _CODES.items() if says in text), text)
 
 
 def _record(kind: str, data: Mapping[str, Any], listener: str) -> Observation:

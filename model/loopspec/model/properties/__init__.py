@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 from loopspec.model.policy import Policy
 from loopspec.model.properties.boundaries import BAL, REJ, STATUS
 from loopspec.model.properties.facts import Facts, moment
+from loopspec.model.properties.faults import FAULT_PROPERTIES
 from loopspec.model.properties.going import PARK, TERM
 from loopspec.model.properties.monitor import Breach, Property
 from loopspec.model.properties.ownership import LOST, ORDER, OWN
@@ -14,8 +15,9 @@ from loopspec.model.words import Entry, Rest
 
 PROPERTIES: Final[tuple[Property, ...]] = (
     *(BAL, REJ, OWN, LOST, ORDER, CAUSE, WAKE, QUIET, STATUS, SCOPE, TERM, DUP, PARK),
+    *FAULT_PROPERTIES,
 )
-"""All properties, the three of the design notes first."""
+"""All properties, the three of the design notes first; the last are about faults."""
 
 
 class Ghosts(NamedTuple):
@@ -30,15 +32,20 @@ def at_start(properties: tuple[Property, ...] = PROPERTIES) -> Ghosts:
     return Ghosts(Facts(), tuple(each.start for each in properties))
 
 
-def laws(policy: Policy) -> tuple[Property, ...]:
-    """The properties that hold under a policy.
+def laws(policy: Policy, faults: bool = False) -> tuple[Property, ...]:
+    """The properties that hold under a policy; with `faults`, where the environment may arm some.
 
     The strict ones are laws of profile `notes`; PARK also wants a preserved queue to advance, and
-    LOST a step to record its messages whatever becomes of its request.
+    LOST a step to record its messages whatever becomes of its request. No law is asked for where
+    appends are refused or interceptors throw: such runs have their own.
     """
+    if faults:
+        return FAULT_PROPERTIES
     strict = policy.wakes == "marks" and policy.disposal == "fact"
     without = {PARK: policy.after_keep_cancel != "advance", LOST: policy.entry != "opens"}
-    held = (each for each in PROPERTIES if strict or not each.strict)
+    held = (
+        each for each in PROPERTIES if each not in FAULT_PROPERTIES and (strict or not each.strict)
+    )
     return tuple(each for each in held if not without.get(each, False))
 
 
@@ -67,4 +74,13 @@ def watch(
     return Ghosts(at.now, tuple(nexts)), breaches, tuple(met)
 
 
-__all__ = ["PROPERTIES", "Breach", "Ghosts", "Property", "at_start", "laws", "watch"]
+__all__ = [
+    "FAULT_PROPERTIES",
+    "PROPERTIES",
+    "Breach",
+    "Ghosts",
+    "Property",
+    "at_start",
+    "laws",
+    "watch",
+]
