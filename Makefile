@@ -42,9 +42,10 @@ $(STAMP): pyproject.toml $(PINS)
 # A fixed seed: the gate says the same of the same commit (docs/decisions/0010).
 SEED ?= 4217
 
-gate: $(STAMP) ## explore the specification, then judge the shipped loop (under 3 minutes)
+gate: $(STAMP) ## explore the specification, judge the shipped loop and logs (under 3 minutes)
 	@$(BIN)/loopspec explore
 	@$(BIN)/loopspec check --effort quick --seed $(SEED)
+	@$(BIN)/loopspec trace examples/logs --expect examples/logs/expected.toml
 
 test: lint types ## ruff, mypy and pytest
 	@$(BIN)/python -m pytest -q
@@ -61,6 +62,7 @@ night: $(STAMP) ## the longer work: deep effort
 	@$(BIN)/loopspec check --effort deep
 	@if [ -n "$${LOOPSPEC_DATA:-}" ]; then \
 	  $(BIN)/loopspec transcripts "$$LOOPSPEC_DATA/upstream-transcripts" --edits all; \
+	  $(BIN)/loopspec trace "$$LOOPSPEC_DATA"/sessions/v[034]-0*.jsonl --edits; \
 	else echo "transcripts: skipped, LOOPSPEC_DATA is not set" >&2; fi
 
 docs: $(STAMP) ## write the generated documents again

@@ -1,6 +1,5 @@
 """`loopspec differ`: the shortest scenario on which two profiles, policies or tables part."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -8,6 +7,7 @@ import click
 
 from loopspec.cli.exits import INCONCLUSIVE, CouldNotRun
 from loopspec.cli.progress import ProgressLine
+from loopspec.reports.text import json_text, printed
 
 if TYPE_CHECKING:
     from loopspec.model.differ import Alike, Parted
@@ -66,9 +66,9 @@ def command(left: str, right: str, scopes: tuple[str, ...], states_max: int, as_
         found = answer(left, right, chosen, states_max, line)
     names = [scope.name for scope in chosen]
     if as_json:
-        sys.stdout.write(json.dumps(document(left, right, names, found), indent=1) + "\n")
+        sys.stdout.write(json_text(document(left, right, names, found)))
     else:
-        sys.stdout.write("\n".join(lines(left, right, names, found)) + "\n")
+        sys.stdout.write(printed(lines(left, right, names, found)))
     return INCONCLUSIVE if isinstance(found, Alike) and not found.complete else 0
 
 

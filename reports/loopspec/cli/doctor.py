@@ -1,7 +1,6 @@
 """`loopspec doctor`: what this machine has, and what its versions are known for."""
 
 import importlib.metadata
-import json
 import re
 import shutil
 import sqlite3
@@ -10,6 +9,8 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 import click
+
+from loopspec.reports.text import json_text, printed
 
 PYTHON_MIN: Final = (3, 11)
 PYTHON_END: Final = (3, 14)
@@ -81,11 +82,11 @@ def command(as_json: bool) -> int:
     """
     rows = tuple(looked_at())
     if as_json:
-        sys.stdout.write(json.dumps([row._asdict() for row in rows], indent=2) + "\n")
+        sys.stdout.write(json_text([row._asdict() for row in rows], 2))
     else:
         width = max(len(row.what) for row in rows)
-        for row in rows:
-            sys.stdout.write(f"{row.state:7} {row.what:{width}}  {row.says}".rstrip() + "\n")
+        lines = (f"{row.state:7} {row.what:{width}}  {row.says}".rstrip() for row in rows)
+        sys.stdout.write(printed(lines))
     return 2 if any(row.state == "bad" for row in rows) else 0
 
 

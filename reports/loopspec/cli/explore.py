@@ -1,6 +1,5 @@
 """`loopspec explore`: visit every session of the specification, within the bounds of its scopes."""
 
-import json
 import os
 import sys
 import time
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from loopspec.cli.exits import CouldNotRun
+from loopspec.reports.text import json_text, printed
 
 if TYPE_CHECKING:
     from loopspec.model.scope import Scope
@@ -89,9 +89,9 @@ def command(
     whole = len(chosen) == len(DEFAULT_SCOPES)
     exploration = Exploration(tuple(found), whole, time.perf_counter() - began)
     if as_json:
-        sys.stdout.write(json.dumps(exploration_document(exploration), indent=2) + "\n")
+        sys.stdout.write(json_text(exploration_document(exploration), 2))
     else:
-        sys.stdout.write("\n".join(exploration_lines(exploration)) + "\n")
+        sys.stdout.write(printed(exploration_lines(exploration)))
     return exploration.exit
 
 
@@ -142,4 +142,4 @@ def write_graph(path: Path, scope: "Scope") -> None:
     except GraphTooLarge as error:
         raise CouldNotRun(str(error), "a scope with fewer calls has fewer states") from error
     write_text(path, export(graph, path.suffix.removeprefix(".")))
-    sys.stderr.write(f"graph    {path}\n")
+    sys.stderr.write(printed([f"graph    {path}"]))

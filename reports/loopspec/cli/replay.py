@@ -1,6 +1,5 @@
 """`loopspec replay`: one scenario on model and subject, side by side."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -193,4 +192,6 @@ def show_json(replayed: "SideBySide", subject: str) -> str:
         "lines": [pair._asdict() for pair in replayed.pairs],
         "findings": findings,
     }
-    return json.dumps(document, ensure_ascii=True, indent=1) + "\n"
+    from loopspec.reports.text import json_text
+
+    return json_text(document)

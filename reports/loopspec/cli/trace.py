@@ -1,6 +1,5 @@
 """`loopspec trace`: check session logs of any version against the specification."""
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from loopspec.cli.exits import CouldNotRun
+from loopspec.reports.text import json_text, printed
 
 if TYPE_CHECKING:
     from loopspec.conformance.trace import Judged, Limits
@@ -145,9 +145,9 @@ def command(
 
         write_text(markdown, traced_markdown(traced))
     if as_json:
-        sys.stdout.write(json.dumps(traced_document(traced), indent=1) + "\n")
+        sys.stdout.write(json_text(traced_document(traced)))
     else:
-        sys.stdout.write("\n".join(traced_lines(traced)) + "\n")
+        sys.stdout.write(printed(traced_lines(traced)))
     return traced.exit
 
 

@@ -20,7 +20,7 @@ from loopspec.conformance.trace.acceptor import READINGS
 from loopspec.conformance.trace.edits import LogEdits, read_records, try_log_edits
 from loopspec.conformance.trace.expected import read_expected, unexpected
 from loopspec.model.policy import PROFILES
-from loopspec.reports.text import clean
+from loopspec.reports.text import clean, printed
 
 EDITED_RECORDS_MAX: Final = 400
 """Logs longer than this are left out of the edits: each edit reads the whole log again."""
@@ -82,7 +82,7 @@ def try_edits(logs: Sequence[Judged], acceptor: Acceptor) -> int:
             if plain and log.records <= EDITED_RECORDS_MAX and "packed rows" not in log.shape:
                 try_log_edits(log.name, read_records(Path(log.name)), acceptor, tried)
             line.update("logs", number, len(logs))
-    sys.stdout.write("\n".join(edit_lines(tried)) + "\n")
+    sys.stdout.write(printed(edit_lines(tried)))
     if not tried.tried:
         return INCONCLUSIVE
     return BROKEN if tried.missed else HOLDS

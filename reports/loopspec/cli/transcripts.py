@@ -1,6 +1,5 @@
 """`loopspec transcripts`: check recorded sessions of the genuine loop against the specification."""
 
-import json
 import os
 import sys
 import time
@@ -10,6 +9,7 @@ from typing import Final
 import click
 
 from loopspec.cli.exits import CouldNotRun
+from loopspec.reports.text import json_text, printed
 
 JOBS_MAX: Final = 2
 
@@ -94,7 +94,7 @@ def command(
             raise CouldNotRun(f"{folder}: {error}") from error
     acceptance = Acceptance(profile, tuple(found), edits, seed, time.perf_counter() - began)
     if as_json:
-        sys.stdout.write(json.dumps(acceptance_document(acceptance), indent=1) + "\n")
+        sys.stdout.write(json_text(acceptance_document(acceptance)))
     else:
-        sys.stdout.write("\n".join(acceptance_lines(acceptance)) + "\n")
+        sys.stdout.write(printed(acceptance_lines(acceptance)))
     return acceptance.exit

@@ -10,8 +10,10 @@ surrogates, private and unassigned code points. `rich` is no filter for these: i
 bidi controls pass.
 """
 
+import json
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
 LIMIT: Final = 400
@@ -20,9 +22,14 @@ LIMIT: Final = 400
 _SEPARATORS: Final = frozenset({"Zl", "Zp"})
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-# Hosted CI reads commands out of log lines: `##[…]` anywhere in a line, `##vso[…]` and
-# `##teamcity[…]` alike. One escaped character is enough to make them plain text.
+# Hosted CI reads commands out of log lines: `##[…]` anywhere in a line, `##vso[…]`, `##teamcity[…]`
+# and `section_start:…` alike, `::name::` at its start. One escaped character is enough to make them
+# plain text.
 _LOG_COMMAND: Final = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
+_LOG_SECTION: Final = re.compile(r"(section_(?:start|end)):", re.IGNORECASE)
+_LOG_WORD: Final = re.compile(r"^(\s*)::")
+LINE_LIMIT: Final = 20_000
+"""Longest line that a verb prints."""
 
 
 def clean(text: str, limit: int = LIMIT) -> str:
@@ -35,6 +42,7 @@ def clean(text: str, limit: int = LIMIT) -> str:
     if not shown.isprintable():
         shown = "".join(_visible(char) for char in shown)
     shown = _LOG_COMMAND.sub(r"#\\x23", shown)
+    shown = _LOG_SECTION.sub(r"\1\\x3a", _LOG_WORD.sub(r"\1:\\x3a", shown))
     return f"{shown}… ({cut} more)" if cut > 0 else shown
 
 
@@ -47,6 +55,17 @@ def clean_lines(text: str, limit: int = LIMIT, lines_max: int = 400) -> list[str
     if len(lines) > lines_max:
         shown.append(f"… ({len(lines) - lines_max} more lines)")
     return shown
+
+
+def printed(lines: Iterable[str]) -> str:
+    """What a verb prints: each line cleaned once more, whatever was done to its parts."""
+    return "".join(f"{clean(line, LINE_LIMIT)}\n" for line in lines)
+
+
+def json_text(document: object, indent: int = 1) -> str:
+    """A document as JSON in which no log of a CI reads a command; it reads back the same."""
+    text = json.dumps(document, ensure_ascii=True, indent=indent)
+    return text.replace("##", "#\\u0023").replace("section_", "section\\u005f") + "\n"
 
 
 def _visible(char: str) -> str:

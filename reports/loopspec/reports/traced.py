@@ -98,7 +98,7 @@ def log_line(log: Judged) -> str:
 
 def finding_lines(log: Judged, finding: Finding) -> Iterator[str]:
     """Where a log and the specification part."""
-    yield f"{finding.code} broken: {clean(finding.sentence)}"
+    yield f"{clean(finding.code)} broken: {clean(finding.sentence)}"
     yield f"  log       {clean(log.name, NAME_CHARS)}"
     yield f"  rules     {clean(' '.join(finding.rules))}"
     yield f"  record    {clean(finding.where.removeprefix('record '))}, {clean(finding.name)}"
