@@ -1,3 +1,4 @@
+# ruff: noqa: INP001
 """Write the logs of this folder again, byte for byte.
 
     python examples/logs/write.py            into the folder of this file

@@ -169,6 +169,36 @@ def changes_what_never_enters(edit: LogEdit, facts: Facts) -> bool:
     return inside and not facts.inserts_what_enters(edit.index)
 
 
+def ends_in_the_open_turn(edit: LogEdit, facts: Facts) -> bool:
+    """Whether a turn is left open and only calls follow, up to the end."""
+    gone = edit.kind == "drop" or (edit.kind == "change" and edit.what == "type")
+    behind = {row["type"] for row in facts.rows[edit.index + 1 :]} & ORDERED
+    return edit.name == "turn/end" and gone and behind <= {SPLICED}
+
+
+def ends_in_front_of_a_turn(edit: LogEdit, facts: Facts) -> bool:
+    """Whether a claim is left without its turn at the end, as the old order has it."""
+    gone = edit.kind == "drop" or (edit.kind == "change" and edit.what == "type")
+    behind = {row["type"] for row in facts.rows[edit.index + 1 :]} & ORDERED
+    return edit.name == "turn/start" and gone and behind <= {SPLICED}
+
+
+def changes_what_is_replaced(edit: LogEdit, facts: Facts) -> bool:
+    """Whether a queued message is changed that an edit takes out before it enters."""
+    if edit.name != SPLICED or not edit.what.startswith("data.inserted[]"):
+        return False
+    mine = {each["id"] for each in facts.rows[edit.index]["data"]["inserted"]}
+    later = [row["data"] for row in facts.rows[edit.index + 1 :] if row["type"] == SPLICED]
+    return any(mine & {each["id"] for each in data["inserted"]} for data in later)
+
+
+def edits_otherwise(edit: LogEdit, facts: Facts) -> bool:
+    """Whether an edit of a list is made twice, or at another place, and all that follows fits."""
+    placed = edit.what in ("data.start", "data.removedCount")
+    again = edit.kind == "duplicate" or (edit.kind == "change" and placed)
+    return edit.name == SPLICED and again and "outcome" in facts.rows[edit.index]["data"]
+
+
 def renames_what_is_no_users(edit: LogEdit, facts: Facts) -> bool:
     """Whether a message that no user has sent gets another id where it is queued or enters."""
     data = facts.rows[edit.index]["data"]
@@ -201,6 +231,10 @@ def swaps_with_what_is_not_ordered(edit: LogEdit, _: Facts) -> bool:
 
 LEGAL: Final[tuple[tuple[When, str], ...]] = (
     (ends_earlier, "a log may end anywhere"),
+    (ends_in_the_open_turn, "a log may end in an open turn, behind a call (RT-18)"),
+    (ends_in_front_of_a_turn, "a log of the old order may end behind a claim"),
+    (changes_what_is_replaced, "the message was replaced before it could enter (IN-12)"),
+    (edits_otherwise, "a list may be edited again, or elsewhere (IN-11, IN-12, IN-14)"),
     (enters_less, "a decision may enter fewer messages than were claimed (PS-20)"),
     (swaps_with("user/message"), "a decision may enter messages in another order (PS-20)"),
     (changes_a_context, "a message that was never queued is compared with nothing (PS-20)"),

@@ -216,10 +216,15 @@ class Reading:
         story.tell(record)
 
     def inside(self, asked: tuple[Observation, ...], in_turn: int, in_step: int) -> Sessions:
-        """Guess calls inside deliveries, from the newest record backwards."""
+        """Guess calls inside deliveries, from the newest record backwards.
+
+        Such a call shows by the edit that it writes: a cancel is taken as well at rest.
+        """
         taken = [*self.taken, (self.sessions, asked, in_turn, in_step)]
         for begin in range(len(taken) - 1, -1, -1):
-            sessions = taken[begin][0]
+            sessions, (first, *_), _, _ = taken[begin]
+            if not (first.get("inserted") or first.get("outcome")):
+                continue
             for _, seen, turns, steps in taken[begin:]:
                 sessions = self.acceptor.after(sessions, seen, turns, steps, inside=True)
             if sessions:
