@@ -22,6 +22,7 @@ from loopspec.impl import (
     LogUnreadable,
     SessionLog,
     Store,
+    fixed_clock,
 )
 from loopspec.impl.database import Connection, connect_sqlite
 
@@ -289,6 +290,25 @@ def test_damage_in_one_session_leaves_the_others(tmp_path: Path) -> None:
         assert 2 == len(store.session("b").read())
         with pytest.raises(LogUnreadable, match="record 1 of session 'a'"):
             store.session("a")
+
+
+def test_record_of_another_history_does_not_fit(tmp_path: Path) -> None:
+    """A link vouches for everything before it, so a whole row of elsewhere is seen."""
+    with Store.create(tmp_path / "store.sqlite") as store:
+        for name, turn in (("a", 1), ("b", 2)):
+            log = store.session(name, clock=fixed_clock())
+            log.append("turn/start", {"turn": turn})
+            log.append("turn/start", {"turn": turn * 10})
+    database = sqlite3.connect(tmp_path / "store.sqlite")
+    database.execute(
+        "UPDATE record SET (body, chain) = (SELECT body, chain FROM record "
+        "WHERE session = 'b' AND seq = 1) WHERE session = 'a' AND seq = 1"
+    )
+    database.commit()
+    database.close()
+    says = r"record 1 of session 'a' .* chain does not fit"
+    with Store.open(tmp_path / "store.sqlite") as store, pytest.raises(LogUnreadable, match=says):
+        store.session("a")
 
 
 def test_copy_of_a_store_in_use_is_a_prefix_of_what_was_appended(tmp_path: Path) -> None:
