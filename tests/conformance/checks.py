@@ -10,6 +10,7 @@ from unittest import mock
 from loopspec.conformance import suite
 from loopspec.conformance.drive import Outcome, run_scenario
 from loopspec.conformance.mutants import mutated_impl
+from loopspec.conformance.recorder import Recorder
 from loopspec.conformance.reduce import Reduced, reduce_scenario
 from loopspec.conformance.subjects.contract import Subject, SubjectFactory
 from loopspec.conformance.subjects.python import PythonSubject
@@ -33,6 +34,7 @@ def checked(
     examples: int = 0,
     seed: int = 1,
     say: Callable[[str, int, int], None] = suite.quiet,
+    record: Recorder | None = None,
 ) -> Result:
     """Check a subject, with the cover searched for once for all."""
 
@@ -40,7 +42,7 @@ def checked(
         return cover_of(profile, tuple(scopes))
 
     with mock.patch.object(suite, "cover_rows", cover):
-        return check_subject(factory, seed=seed, examples=examples, say=say)
+        return check_subject(factory, seed=seed, examples=examples, say=say, record=record)
 
 
 @cache

@@ -9,18 +9,12 @@ import pytest
 
 from loopspec.cli import shell
 from loopspec.conformance import drive, suite
+from loopspec.conformance.entries import entry_json
+from loopspec.conformance.folder import FolderError, new_folder
 from loopspec.conformance.judge import judge
 from loopspec.conformance.subjects.python import PythonSubject, fold_records
 from loopspec.conformance.suite import Result
-from loopspec.conformance.verdict import (
-    EXITS,
-    FolderError,
-    entry_json,
-    new_folder,
-    run_document,
-    write_document,
-    write_evidence,
-)
+from loopspec.conformance.verdict import EXITS, run_document, write_document, write_evidence
 from loopspec.impl import SessionLog
 from loopspec.model.properties import PROPERTIES
 from loopspec.model.scenario import parse_scenario
@@ -155,7 +149,14 @@ def test_the_log_that_a_check_keeps_folds_to_the_same_lists(
     folder = next(tmp_path.iterdir())
     assert json.loads(capsys.readouterr().out) == json.loads((folder / "run.json").read_text())
     names = {path.name for path in folder.iterdir()}
-    assert {"run.json", "run.scenario", "run.trace.jsonl", "log.sqlite", "report.html"} == names
+    assert {
+        "run.json",
+        "run.jsonl",
+        "run.scenario",
+        "run.trace.jsonl",
+        "log.sqlite",
+        "report.html",
+    } == names
     rests = [
         json.loads(line)
         for line in (folder / "run.trace.jsonl").read_text().splitlines()

@@ -83,6 +83,7 @@ class Campaign:
     """What a number of random runs has given.
 
     `failed` is the first outcome with a finding; rows, cells and premises are counted over all.
+    `keep` is given every outcome before it is counted.
     """
 
     scenarios: int = 0
@@ -93,9 +94,12 @@ class Campaign:
     cells: dict[Cell, int] = attrs.field(factory=dict)
     met: dict[str, int] = attrs.field(factory=dict)
     failed: Outcome | None = None
+    keep: Callable[[Outcome], None] | None = None
 
     def add(self, outcome: Outcome) -> None:
         """Count one finished run."""
+        if self.keep is not None:
+            self.keep(outcome)
         self.scenarios += 1
         self.actions += outcome.actions
         self.observations += sum(isinstance(entry, Observation) for entry in outcome.trace)
@@ -623,13 +627,16 @@ def run_campaign(
     steps: int = 40,
     seed_number: int = 0,
     progress: Callable[[Campaign], None] | None = None,
+    keep: Callable[[Outcome], None] | None = None,
 ) -> Campaign:
     """Run `examples` random scenarios of at most `steps` rules, or up to the first finding.
+
+    `keep` is given every outcome when its run ends, `progress` the counts behind it.
 
     The seed decides everything. Hypothesis only generates: a failing scenario is reduced over its
     lines by `reduce`, which takes a fraction of the replays and comes out shorter.
     """
-    campaign = Campaign()
+    campaign = Campaign(keep=keep)
     machine = seed(seed_number)(machine_for(factory, profile, campaign, progress))
     configured = settings(
         max_examples=examples,

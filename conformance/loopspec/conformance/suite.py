@@ -23,6 +23,7 @@ from loopspec.conformance.deviations import Known, explain_outcome, first_findin
 from loopspec.conformance.drive import Outcome, run_scenario
 from loopspec.conformance.judge import SENTENCES, Finding
 from loopspec.conformance.machine import Campaign, add_counts, run_campaign
+from loopspec.conformance.recorder import Recorder
 from loopspec.conformance.reduce import Reduced, reduce_scenario
 from loopspec.conformance.subjects.contract import (
     CAPABILITIES,
@@ -40,8 +41,9 @@ from loopspec.model.properties import FAULT_PROPERTIES, Property, laws
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.table import TABLE
+from loopspec.model.words import Observation
 
-__all__ = ["EFFORTS", "Effort", "Known", "Result", "Stage", "check_subject"]
+__all__ = ["EFFORTS", "Check", "Effort", "Known", "Result", "Stage", "check_subject", "conclude"]
 
 FINDINGS_MAX: Final = 6
 CANARY_SCENARIO: Final = "followup A\npre-step: enter\nprovider: done\n"
@@ -166,29 +168,45 @@ class Result:
         return [f"{count} scenarios skipped: no {what}" for what, count in sorted(counts.items())]
 
 
-class _Check:
-    """One check under way."""
+class Check:
+    """One check under way: counts what it is given, and reports what is new in it.
+
+    Everything that a subject did goes to `record` before more is made of it.
+    """
 
     def __init__(
-        self, factory: SubjectFactory, result: Result, say: Callable[[str, int, int], None]
+        self,
+        factory: SubjectFactory,
+        result: Result,
+        say: Callable[[str, int, int], None],
+        record: Recorder,
     ) -> None:
+        """Begin with nothing seen."""
         self.factory = factory
         self.result = result
         self.say = say
+        self.record = record
         self.reading = PROFILES[result.profile]
         """What is judged by: the profile, but for the differences that were found already."""
 
     def stage(self, name: str, work: Callable[[Stage], None]) -> None:
         """Run one stage and time it; an adapter's fault ends the stage, not the run."""
-        stage = Stage(name)
+        stage, fault = Stage(name), ""
         began = time.perf_counter()
         try:
             work(stage)
         except ControlError as error:
-            stage.verdict, stage.note = "error", str(error)
-            if not any(known.endswith(f": {error}") for known in self.result.errors):
-                self.result.errors.append(f"{name}: {error}")
+            fault = str(error)
         stage.seconds = time.perf_counter() - began
+        self.record.stage(stage, fault)
+        self.close(stage, fault)
+
+    def close(self, stage: Stage, fault: str) -> None:
+        """What a stage comes to; `fault` is the adapter's, if there was one."""
+        if fault:
+            stage.verdict, stage.note = "error", fault
+            if not any(known.endswith(f": {fault}") for known in self.result.errors):
+                self.result.errors.append(f"{stage.name}: {fault}")
         self.result.stages.append(stage)
         notes = [stage.note] if stage.note else []
         if stage.broken:
@@ -196,21 +214,19 @@ class _Check:
         notes += [f"{count} skipped: no {what}" for what, count in sorted(stage.skipped.items())]
         stage.note = "; ".join(notes)
 
-    def add(self, stage: Stage, outcome: Outcome) -> None:
-        """Count one outcome and reduce what is new in it."""
+    def add(self, stage: Stage, outcome: Outcome) -> int:
+        """Keep one outcome and count it; the number of its case."""
+        case = self.record.case(stage.name, outcome)
         stage.scenarios += 1
         stage.actions += outcome.actions
-        self.count(outcome)
-        self.report(stage, outcome)
+        stage.observations += sum(isinstance(entry, Observation) for entry in outcome.trace)
+        add_counts(self.result.rows, outcome.rows)
+        add_counts(self.result.met, outcome.met)
+        add_counts(self.result.cells, outcome.cells)
+        self.result.peak = max(self.result.peak, outcome.peak)
+        return case
 
-    def count(self, given: Outcome | Campaign) -> None:
-        """Add to the counts of rows, premises and cells."""
-        add_counts(self.result.rows, given.rows)
-        add_counts(self.result.met, given.met)
-        add_counts(self.result.cells, given.cells)
-        self.result.peak = max(self.result.peak, given.peak)
-
-    def report(self, stage: Stage, outcome: Outcome) -> None:
+    def report(self, stage: Stage, outcome: Outcome, case: int) -> None:
         """Reduce the first finding of an outcome unless its like is reported already.
 
         What registered differences explain is reported by their ids, and the search goes on with
@@ -222,51 +238,58 @@ class _Check:
         stage.broken += 1
         explained = explain_outcome(outcome, self.reading)
         for known, finding in explained:
-            self.report_known(stage, outcome, known, finding)
+            reduced, length = self.reduced_known(outcome, known, finding, case)
+            self.result.found.append(Reported(reduced, length, stage.name, known))
+            self.reading = known.on(self.reading)
         unknown = [each for each in self.result.found if each.known is None]
         if explained or len(unknown) >= FINDINGS_MAX:
             return
-        outcome = self.without_faults(outcome)
+        outcome = self.without_faults(outcome, case)
         finding = outcome.findings[0]
         if any(each.finding.key == finding.key for each in unknown):
             return
-        reduced = reduce_scenario(self.factory, outcome, finding, self.reading)
+        reduced = self.reduced(outcome, finding, case)
         if all(each.reduced.scenario != reduced.scenario for each in self.result.found):
             self.result.found.append(Reported(reduced, outcome.actions, stage.name))
 
-    def report_known(self, stage: Stage, outcome: Outcome, known: Known, finding: Finding) -> None:
-        """Report a registered difference, and go on with the subject's answer.
+    def reduced(self, outcome: Outcome, finding: Finding, case: int) -> Reduced:
+        """The reduced scenario of a finding, kept as a witness of its case."""
+        reduced = reduce_scenario(self.factory, outcome, finding, self.reading)
+        self.record.witness(case, reduced, outcome.actions)
+        return reduced
 
-        Its witness shows it alone where some scenario does: the outcome itself, reduced, or else
-        the shortest one on which the two answers part in the specification.
+    def reduced_known(
+        self, outcome: Outcome, known: Known, finding: Finding, case: int
+    ) -> tuple[Reduced, int]:
+        """The witness of a registered difference, and the length of what it was reduced from.
+
+        It shows it alone where some scenario does: the outcome itself, reduced, or else the
+        shortest one on which the two answers part in the specification.
         """
-
-        def same(smaller: Outcome, reading: Policy) -> bool:
-            return [each for each, _ in explain_outcome(smaller, reading)] == [known]
-
         profile = PROFILES[self.result.profile]
         at, reading = outcome, profile
-        if not same(at, profile):
+        if not only_by(known, at, profile):
             parted = parted_by(known.field, known.value).scenario
             at = run_scenario(self.factory(), parted, profile=profile)
-            if not same(at, profile):
+            if not only_by(known, at, profile):
                 at, reading = outcome, self.reading
         wanted = first_finding(at, reading) or finding
-        only = partial(same, reading=reading)
+        only = partial(only_by, known, reading=reading)
         reduced = reduce_scenario(self.factory, at, wanted, reading, only)
         alone = run_scenario(self.factory(), reduced.scenario, profile=profile)
-        if same(alone, profile):
+        if only_by(known, alone, profile):
             reduced = attrs.evolve(reduced, outcome=alone, finding=alone.findings[0])
-        self.result.found.append(Reported(reduced, at.actions, stage.name, known))
-        self.reading = known.on(self.reading)
+        self.record.witness(case, reduced, at.actions, known.field)
+        return reduced, at.actions
 
-    def without_faults(self, outcome: Outcome) -> Outcome:
+    def without_faults(self, outcome: Outcome, case: int) -> Outcome:
         """The same run without its faults where that has a finding too: it is not about them."""
         lines = tuple(line for line in outcome.scenario.lines if need_of(line.action) != "faults")
         if lines == outcome.scenario.lines:
             return outcome
         plain = attrs.evolve(outcome.scenario, lines=lines)
         again = run_scenario(self.factory(), plain, profile=self.reading)
+        self.record.plain(case, again)
         return again if again.findings else outcome
 
     def scenarios(self, stage: Stage, scenarios: Iterable[Scenario]) -> None:
@@ -282,32 +305,43 @@ class _Check:
             began = time.perf_counter()
             outcome = run_scenario(subject, scenario, profile=self.reading)
             stage.running += time.perf_counter() - began
-            self.add(stage, outcome)
+            self.report(stage, outcome, self.add(stage, outcome))
 
     def random(self, stage: Stage, effort: Effort) -> None:
         """Random runs up to the planned number or the first finding that nothing explains."""
+        left, round_number = effort.examples, 0
+        while left > 0:
+            before, ran = self.reading, stage.scenarios
+            self.round(stage, effort, left, self.result.seed + round_number)
+            if self.reading == before:
+                return
+            left, round_number = left - (stage.scenarios - ran), round_number + 1
+
+    def round(self, stage: Stage, effort: Effort, examples: int, seed: int) -> None:
+        """Random runs up to a finding, which is reported behind them."""
+        failed: list[tuple[Outcome, int]] = []
+        fault: ControlError | None = None
+
+        def keep(outcome: Outcome) -> None:
+            case = self.add(stage, outcome)
+            if outcome.findings and not failed:  # Hypothesis runs it again before it ends
+                failed.append((outcome, case))
 
         def tell(campaign: Campaign) -> None:
             # Hypothesis tries a few more than were planned.
             self.say(stage.name, min(campaign.scenarios, effort.examples), effort.examples)
 
-        left, round_number = effort.examples, 0
-        while left > 0:
-            began = time.perf_counter()
-            seed = self.result.seed + round_number
-            campaign = run_campaign(self.factory, self.reading, left, effort.steps, seed, tell)
-            stage.running += time.perf_counter() - began
-            stage.scenarios += campaign.scenarios
-            stage.actions += campaign.actions
-            stage.observations += campaign.observations
-            self.count(campaign)
-            if campaign.failed is None:
-                return
-            before = self.reading
-            self.report(stage, campaign.failed)
-            if self.reading == before:
-                return
-            left, round_number = left - campaign.scenarios, round_number + 1
+        began = time.perf_counter()
+        try:
+            run_campaign(self.factory, self.reading, examples, effort.steps, seed, tell, keep)
+        except ControlError as error:
+            fault = error
+        stage.running += time.perf_counter() - began
+        self.record.round(stage.name)
+        for outcome, case in failed:  # also when the adapter fails as a finding is run again
+            self.report(stage, outcome, case)
+        if fault is not None:
+            raise fault
 
     def canary(self, stage: Stage) -> None:
         """A loop with a planted fault must be found broken."""
@@ -319,12 +353,22 @@ class _Check:
             PythonSubject(mutated_impl("canary")), parse_scenario(CANARY_SCENARIO)
         )
         stage.running = time.perf_counter() - began
+        self.record.case(stage.name, outcome)
+        self.seen_canary(stage, outcome)
+
+    def seen_canary(self, stage: Stage, outcome: Outcome) -> None:
+        """Whether the planted fault was found; nothing else of it is counted."""
         stage.scenarios, stage.actions = 1, outcome.actions
         if outcome.findings:
             stage.note = f"found at once by {outcome.findings[0].code}"
         else:
             stage.verdict = "inconclusive"
             self.result.doubts.append("the canary survived: the judge did not see a planted fault")
+
+
+def only_by(known: Known, outcome: Outcome, reading: Policy) -> bool:
+    """Whether this difference alone explains an outcome."""
+    return [each for each, _ in explain_outcome(outcome, reading)] == [known]
 
 
 def quiet(_stage: str, _done: int, _planned: int) -> None:
@@ -338,11 +382,13 @@ def check_subject(
     seed: int = 0,
     examples: int | None = None,
     say: Callable[[str, int, int], None] = quiet,
+    record: Recorder | None = None,
 ) -> Result:
     """Try everything of an effort on subjects of `factory`, and judge by `profile`.
 
-    `examples` replaces the effort's number of random runs; `say` is told stage, done and planned.
-    Raises KeyError for an unknown profile or effort.
+    `examples` replaces the effort's number of random runs; `say` is told stage, done and planned;
+    `record` gets each scenario with its trace when it ends. Raises KeyError for an unknown profile
+    or effort.
     """
     PROFILES[profile]
     planned = EFFORTS[effort]
@@ -350,20 +396,25 @@ def check_subject(
         planned = attrs.evolve(planned, examples=examples)
     result = Result(profile, effort, seed)
     factory = guarded_factory(factory)
+    record = record if record is not None else Recorder()
     try:
         subject = factory()
         result.subject, result.version = subject.name, subject.version
         result.lacking = tuple(each for each in CAPABILITIES if each not in subject.capabilities)
     except ControlError as error:
         result.errors.append(str(error))
+        record.begin("", "", ())
+        record.error(str(error))
         return result
-    check = _Check(factory, result, say)
+    record.begin(result.subject, result.version, result.lacking)
+    check = Check(factory, result, say, record)
     began = time.perf_counter()
     covers: list[Cover] = []
 
     def cover(stage: Stage) -> None:
         scopes = [within(scope, subject.capabilities) for scope in DEFAULT_SCOPES]
         covers.append(cover_rows(scopes, profile))
+        record.cover(covers[0])
         check.scenarios(stage, covers[0].scenarios)
 
     corpus = [each.scenario for each in load_corpus()]
@@ -372,11 +423,16 @@ def check_subject(
     if planned.examples:
         check.stage("random", lambda stage: check.random(stage, planned))
     check.stage("canary", check.canary)
-    result.enabled = frozenset(result.cells) | (covers[0].cells if covers else frozenset())
     result.seconds = time.perf_counter() - began
-    if not result.found and not result.errors:  # else what is missing has that one reason
-        doubt(result, covers[0] if covers else None)
+    conclude(result, covers[0] if covers else None)
     return result
+
+
+def conclude(result: Result, cover: Cover | None) -> None:
+    """What the stages come to together, once all of them have ended."""
+    result.enabled = frozenset(result.cells) | (cover.cells if cover else frozenset())
+    if not result.found and not result.errors:  # else what is missing has that one reason
+        doubt(result, cover)
 
 
 def doubt(result: Result, cover: Cover | None) -> None:

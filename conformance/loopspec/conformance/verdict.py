@@ -1,86 +1,34 @@
-"""The run folder: evidence that is written first, and from which every report is made.
+"""What a run folder holds: evidence that is written first, and what is made of it.
 
-A folder holds one run of the subject, written before anything is judged: `run.scenario`, its
-`run.trace.jsonl` and the session log `log.sqlite`, which can be read and folded again. For each
-finding there is `witness-N.scenario` with `witness-N.trace.jsonl`, and `run.json` is what
-`loopspec.reports` reads.
+`run.jsonl` has every scenario with its trace (`recorder`), and everything else can be made of it
+again (`retrial`). For a look by hand there are one run of the subject, written before anything is
+judged (`run.scenario`, its `run.trace.jsonl` and the session log `log.sqlite`, which can be read
+and folded), and for each finding `witness-N.scenario` with `witness-N.trace.jsonl`. `run.json` is
+what `loopspec.reports` reads.
 """
 
 from __future__ import annotations
 
-import datetime
 import importlib.metadata
 import json
 import platform
-import secrets
 import sqlite3
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from loopspec.conformance.diagram import diagram
 from loopspec.conformance.drive import Outcome
+from loopspec.conformance.entries import trace_text
 from loopspec.conformance.explain import seen_by
+from loopspec.conformance.folder import write_whole
 from loopspec.conformance.suite import Reported, Result
 from loopspec.model.properties import FAULT_PROPERTIES, PROPERTIES
 from loopspec.model.table import TABLE
-from loopspec.model.words import Answer, Entry, Made, Message, Rest
 
-__all__ = ["EXITS", "entry_json", "new_folder", "run_document", "write_document", "write_trace"]
+__all__ = ["EXITS", "run_document", "versions", "write_document", "write_evidence"]
 
 FORMAT: Final = 1
 EXITS: Final = {"holds": 0, "broken": 1, "error": 2, "inconclusive": 3}
-
-
-class FolderError(OSError):
-    """A run folder that cannot be written; the text says where and why."""
-
-
-def new_folder(parent: Path, verb: str) -> Path:
-    """A fresh folder for one run below `parent`.
-
-    Raises FolderError with one sentence when it cannot be made.
-    """
-    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = parent / f"{stamp}-{verb}-{secrets.token_hex(3)}"
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        msg = f"expected a folder that can be written, got {parent}: {error.strerror or error}"
-        raise FolderError(msg) from error
-    return folder
-
-
-def plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    """A value of a trace as JSON."""
-    if isinstance(value, Message):
-        blocks = [{"kind": block.kind, "text": block.text} for block in value.blocks]
-        return {"id": value.id, "role": value.role, "source": value.source, "blocks": blocks}
-    if isinstance(value, tuple):
-        return [plain(each) for each in value]
-    return value
-
-
-def entry_json(entry: Entry) -> dict[str, Any]:
-    """One entry of a trace as JSON."""
-    if isinstance(entry, Made):
-        return {"call": entry.call.name, "args": plain(entry.call.args), "inside": entry.inside}
-    if isinstance(entry, Answer):
-        return {"answer": entry.gate, "choice": entry.choice, "messages": plain(entry.messages)}
-    if isinstance(entry, Rest):
-        return {
-            "rest": entry.status,
-            "next_turn": plain(entry.next_turn),
-            "next_step": plain(entry.next_step),
-            "gates": [list(gate) for gate in entry.gates],
-        }
-    data = {key: plain(value) for key, value in entry.data}
-    return {entry.kind: entry.name, "data": data, "listener": entry.listener}
-
-
-def write_trace(path: Path, trace: Iterable[Entry]) -> None:
-    """Write a trace, one entry a line."""
-    path.write_text("".join(json.dumps(entry_json(entry)) + "\n" for entry in trace), "utf-8")
 
 
 def versions() -> dict[str, str]:
@@ -221,13 +169,11 @@ def run_document(
 
 
 def write_document(folder: Path, document: dict[str, Any]) -> None:
-    """Write `run.json` at once: a reader sees all of it or nothing."""
-    partial = folder / "run.json.part"
-    partial.write_text(json.dumps(document, ensure_ascii=True, indent=1) + "\n", "utf-8")
-    partial.replace(folder / "run.json")
+    """Write `run.json`; raises FolderError when the disk does not take it."""
+    write_whole(folder / "run.json", json.dumps(document, ensure_ascii=True, indent=1) + "\n")
 
 
 def write_evidence(folder: Path, name: str, outcome: Outcome) -> None:
-    """Write a scenario and its trace."""
-    (folder / f"{name}.scenario").write_text(str(outcome.scenario), "utf-8")
-    write_trace(folder / f"{name}.trace.jsonl", outcome.trace)
+    """Write a scenario and its trace; raises FolderError when the disk does not take them."""
+    write_whole(folder / f"{name}.scenario", str(outcome.scenario))
+    write_whole(folder / f"{name}.trace.jsonl", trace_text(outcome.trace))

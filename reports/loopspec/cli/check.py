@@ -13,6 +13,7 @@ from loopspec.cli.exits import CouldNotRun
 from loopspec.cli.subjects import known_profile, python_factory
 
 if TYPE_CHECKING:
+    from loopspec.conformance.recorder import Header
     from loopspec.conformance.subjects.contract import SubjectFactory
     from loopspec.conformance.suite import Result
 
@@ -37,6 +38,7 @@ inject F
 Something is pending in both lists when it ends.
 """
 EFFORTS = ("quick", "ci", "deep")
+KEEPS = ("all", "findings", "none")
 
 
 @click.command(
@@ -50,7 +52,8 @@ Examples:
   loopspec check --json > verdict.json
 
 \b
-The run folder is written first and judged then; its report.html is the page to open.
+The run folder is written first and judged then; its report.html is the page to open, and
+`loopspec judge` judges its run.jsonl again. No run folder is ever removed by itself.
 Exit codes: 0 holds, 1 broken, 2 could not run, 3 inconclusive.
 """,
 )
@@ -92,6 +95,11 @@ Exit codes: 0 holds, 1 broken, 2 could not run, 3 inconclusive.
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to put the run folder into.  [default: ./loopspec-runs]",
 )
+@click.option(
+    "--evidence",
+    type=click.Choice(KEEPS),
+    help="Which scenarios run.jsonl keeps with their traces.  [default: all, with deep findings]",
+)
 @click.option("--cells", is_flag=True, help="Print every window of the coverage table.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON instead of text.")
 def command(
@@ -102,6 +110,7 @@ def command(
     answers: str | None,
     examples: int | None,
     out: Path | None,
+    evidence: str | None,
     cells: bool,
     as_json: bool,
 ) -> int:
@@ -115,32 +124,57 @@ def command(
     the search: it is named by its ids, and the search goes on with that answer. `--answers dsh-0.1`
     shows all in which that release differs from the profile.
     """
-    from loopspec.cli.outcome import tell
+    from loopspec.cli.outcome import tell, warn_of_size
     from loopspec.cli.progress import ProgressLine
+    from loopspec.conformance.folder import RUNS, FolderError, new_folder
+    from loopspec.conformance.recorder import EvidenceFile
     from loopspec.conformance.suite import check_subject
-    from loopspec.conformance.verdict import FolderError, new_folder, run_document, write_document
+    from loopspec.conformance.verdict import run_document, write_document
 
     known_profile(profile)
     answers = profile if answers is None else answers
     known_profile(answers)
     factory = python_factory(mutant, answers)
     chosen = secrets.randbelow(SEED_END) if seed is None else seed
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    options = f" --mutant {shlex.quote(mutant)}" if mutant else ""
+    options += "" if answers == profile else f" --answers {answers}"
+    header = header_of(profile, effort, chosen, options, examples, evidence)
     try:
-        folder = new_folder(out or Path("loopspec-runs"), "check")
+        folder = new_folder(out or RUNS, "check")
         keep_one_run(folder, python_factory(mutant, answers, folder), profile)
-        with ProgressLine() as line:
-            result = check_subject(factory, profile, effort, chosen, examples, line.update)
-        planted = f" --mutant {shlex.quote(mutant)}" if mutant else ""
-        planted += "" if answers == profile else f" --answers {answers}"
-        replays = write_witnesses(folder, result, planted)
-        again = f"loopspec check --profile {profile} --effort {effort} --seed {chosen}"
-        again += planted
-        again += "" if examples is None else f" --examples {examples}"
-        write_document(folder, run_document(result, "check", replays, started, again))
+        with ProgressLine() as line, contextlib.closing(EvidenceFile(folder, header)) as record:
+            result = check_subject(factory, profile, effort, chosen, examples, line.update, record)
+            replays = write_witnesses(folder, result, header.replay)
+            record.finish(result)
+        document = run_document(result, header.verb, replays, header.started, header.again)
+        write_document(folder, document)
     except FolderError as error:
         raise CouldNotRun(str(error)) from error
-    return tell(folder, as_json, cells)
+    code = tell(folder, as_json, cells)
+    warn_of_size(folder.parent)
+    return code
+
+
+def header_of(
+    profile: str,
+    effort: str,
+    seed: int,
+    options: str,
+    examples: int | None,
+    evidence: str | None,
+) -> "Header":
+    """What a run is, with the command that makes the same run again.
+
+    `options` say what the subject is; a replay takes them too.
+    """
+    from loopspec.conformance.recorder import Header, kept_by
+    from loopspec.conformance.verdict import versions
+
+    again = f"loopspec check --profile {profile} --effort {effort} --seed {seed}{options}"
+    again += "" if examples is None else f" --examples {examples}"
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    keep = evidence or kept_by(effort)
+    return Header("check", profile, effort, seed, keep, versions(), started, again, options)
 
 
 def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
@@ -161,14 +195,16 @@ def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:
         log.with_name(f"{log.name}.lock").unlink(missing_ok=True)  # the owner's, and it is closed
 
 
-def write_witnesses(folder: Path, result: "Result", planted: str) -> list[str]:
-    """Write each witness with its trace; the commands that replay them."""
+def write_witnesses(folder: Path, result: "Result", options: str) -> list[str]:
+    """Write each witness with its trace; the commands that replay them with these options."""
     from loopspec.conformance.verdict import write_evidence
 
-    replays: list[str] = []
     for number, each in enumerate(result.found, 1):
-        name = f"witness-{number}"
-        write_evidence(folder, name, each.reduced.outcome)
-        path = shlex.quote(str(folder / f"{name}.scenario"))
-        replays.append(f"loopspec replay {path}{planted}")
-    return replays
+        write_evidence(folder, f"witness-{number}", each.reduced.outcome)
+    return [replay_of(folder, number, options) for number in range(1, len(result.found) + 1)]
+
+
+def replay_of(folder: Path, number: int, options: str) -> str:
+    """The command that replays a witness of a run folder."""
+    path = shlex.quote(str(folder / f"witness-{number}.scenario"))
+    return f"loopspec replay {path}{options}"

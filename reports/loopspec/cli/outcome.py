@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from loopspec.cli.exits import CouldNotRun
+from loopspec.cli.exits import CouldNotRun, show
 from loopspec.cli.report import write_text
 
 
@@ -30,3 +30,12 @@ def tell(folder: Path, as_json: bool, cells: bool = False) -> int:
     else:
         print_run(run, sys.stdout, str(page), cells)
     return run.exit
+
+
+def warn_of_size(runs: Path) -> None:
+    """Say on stderr that the run folders have grown large; nothing of them is removed."""
+    from loopspec.conformance.folder import runs_warning
+
+    warning = runs_warning(runs)
+    if warning:
+        show(warning, "remove the run folders that you do not need")

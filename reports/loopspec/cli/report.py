@@ -1,6 +1,5 @@
 """`loopspec report`: render a run folder."""
 
-import contextlib
 import sys
 from pathlib import Path
 
@@ -86,14 +85,14 @@ def command(
     return 0
 
 
-def newest_run(runs: Path) -> Path:
-    """The newest folder below `runs` that was judged; names begin with a time stamp.
+def newest_run(runs: Path, having: str = "run.json") -> Path:
+    """The newest folder below `runs` with a file of that name; names begin with a time stamp.
 
     Raises:
         CouldNotRun: there is none.
 
     """
-    judged = sorted(path.parent for path in runs.glob("*/run.json"))
+    judged = sorted(path.parent for path in runs.glob(f"*/{having}"))
     if not judged:
         sentence = f"expected a run folder below {runs}, there is none"
         raise CouldNotRun(sentence, "make one with `loopspec check`, or name a folder")
@@ -107,14 +106,12 @@ def write_text(path: Path, text: str) -> None:
         CouldNotRun: the folder is missing, read-only or full.
 
     """
+    from loopspec.conformance.folder import FolderError, write_whole
+
     if not path.name:
         sentence = "expected the name of a file to write, got an empty one"
         raise CouldNotRun(sentence)
-    beside = path.with_name(f".{path.name}.part")
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise CouldNotRun(f"cannot write {path}: {error.strerror}") from error
+        write_whole(path, text)
+    except FolderError as error:
+        raise CouldNotRun(str(error)) from error

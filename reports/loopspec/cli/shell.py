@@ -21,6 +21,7 @@ VERBS: Final = {
     "transcripts": "check recorded sessions of the genuine loop against the specification",
     "differ": "find the shortest scenario on which two profiles, policies or tables part",
     "report": "render a run folder as a page, JUnit XML or JSON",
+    "judge": "judge the recorded traces of a run folder again, without any subject",
     "doctor": "say what this machine has, and what its versions are known for",
 }
 """Each verb with its line in `loopspec --help`; its module is `loopspec.cli.<verb>`."""

@@ -227,9 +227,9 @@ def _bytes_of(path: Path) -> bytes:
         raise ReportError("RUN_MISSING", f"expected a run folder, {folder} {what}", hint)
     try:
         if not path.is_file():
-            found = (
-                "; the run ended before it was judged" if any(folder.glob("*trace.jsonl")) else ""
-            )
+            found = "; the run ended before it was judged" if any(folder.glob("*.jsonl")) else ""
+            if (folder / "run.jsonl").is_file():
+                hint = f"`loopspec judge {folder}` judges what it has recorded"
             raise ReportError(
                 "RUN_MISSING", f"expected run.json in {folder}, there is none{found}", hint
             )
