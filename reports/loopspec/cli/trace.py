@@ -28,10 +28,11 @@ Examples:
   loopspec trace session.jsonl --edits         every single edit must be refused, or be legal
 
 \b
-A log is plain or zstd, one JSON record a line; a folder is searched for *.jsonl, *.ndjson, *.zst
-and *.zstd. Which rules apply is read from the shape of a log, never from its name or version.
-Each log holds, is broken (with rule, record and why), unknown (damaged, or not written by a loop),
-skipped (with the reason) or not a log. The end of a log owes nothing. Logs are only read.
+A log is plain or zstd, one JSON record a line, or the SQLite log of the shipped loop; a folder is
+searched for *.jsonl, *.ndjson, *.zst, *.zstd, *.sqlite and *.db. Which rules apply is read from the
+shape of a log, never from its name or version. Each log holds, is broken (with rule, record and
+why), unknown (damaged, or not written by a loop), skipped (with the reason) or not a log. The end
+of a log owes nothing. Logs are only read.
 Exit codes: 0 every log holds or is skipped, and at least one holds; 1 one is broken, or is not as
 expected; 2 one is not a log; 3 one is unknown, or nothing was checked.
 """,

@@ -17,6 +17,7 @@ from loopspec.conformance.trace import (
     judge_log,
 )
 from loopspec.conformance.trace.acceptor import READINGS
+from loopspec.conformance.trace.database import is_database, judge_database
 from loopspec.conformance.trace.edits import LogEdits, read_records, try_log_edits
 from loopspec.conformance.trace.expected import read_expected, unexpected
 from loopspec.model.policy import PROFILES
@@ -65,6 +66,8 @@ def judge_paths(
             for found in find_logs(paths):
                 if found.problem:
                     logs.append(Judged(str(found.path), "not a log", reason=found.problem))
+                elif is_database(found.path):
+                    logs += judge_database(found.path, acceptor, options, limits)
                 else:
                     logs.append(judge_log(found.path, acceptor, options, limits, found.walked))
                 line.update("logs", len(logs), None)

@@ -88,8 +88,8 @@ ANSWERS: Final[dict[str, tuple[Answer, ...]]] = {
 }
 """What the environment may answer; at the other gates each choice of the gate.
 
-A decision may enter any messages (PS-20), so one stands for all of them; `parallel` and `owes`
-write the same records as `tools`.
+A decision may enter any messages (PS-20), so one stands for all of them; `parallel` writes the same
+records as `tools`, and a log shows the calls for which a reply is owed, so there is no `owes`.
 """
 
 QUIET_CALLS: Final = (
@@ -345,7 +345,7 @@ class Acceptor:
                 for record in records
                 for each in self.following(number, record, in_turn, in_step, inside)
             }
-            found = self.known[key] = self.smallest(following)
+            found = self.known[key] = self.smallest(following, inside)
         return found
 
     def following(
@@ -374,16 +374,23 @@ class Acceptor:
             found = self.edited[number, record] = made
         return found
 
-    def smallest(self, numbers: set[int]) -> Sessions:
+    def smallest(self, numbers: set[int], inside: bool = False) -> Sessions:
         """The sessions without those that another one may still silently become."""
-        kept: list[int] = []
+        kept: set[int] = set()
+        covered: set[int] = set()
         for number in sorted(numbers):
-            if any(number in self.ahead(other, False).rests for other in kept):
+            if number in covered:
                 continue
-            reach = self.ahead(number, False).rests
-            kept = [other for other in kept if other not in reach]
-            kept.append(number)
+            reach = self.ahead(number, inside).rests
+            kept -= reach
+            kept.add(number)
+            covered |= reach
         return frozenset(kept)
+
+    def at_rest(self, sessions: Sessions) -> Sessions:
+        """The same sessions once every delivery under way has ended, without a call inside it."""
+        ended = (settled(silent(self.sessions[number])[0]) for number in sessions)
+        return self.smallest({self.number(each) for each in ended})
 
     def allowed(self, sessions: Sessions) -> tuple[str, ...]:
         """The records that the possible sessions may write next, as text."""

@@ -229,5 +229,5 @@ class Reading:
                 sessions = self.acceptor.after(sessions, seen, turns, steps, inside=True)
             if sessions:
                 self.note("a call inside the delivery of an event was guessed")
-                return sessions
+                return self.acceptor.at_rest(sessions)
         return frozenset()
