@@ -244,3 +244,12 @@ def test_verdicts_do_not_depend_on_names_versions_and_times() -> None:
             tried += 1
 
     assert 250 < tried
+
+
+def test_a_step_with_very_many_calls_is_read_in_one_pass() -> None:
+    """Whatever is looked up for a record does not grow with the step."""
+    calls = [f"c{n}" for n in range(30_000)]
+    text = f"+T[A] {{1 -T[A] (1 uA a:{','.join(calls)} "
+    text += " ".join(f"c:{call} r:{call}" for call in calls) + " )1 (2 a )2 }1:completed"
+
+    assert "holds" == judge(text).verdict

@@ -188,15 +188,15 @@ def calls_were_asked_for(story: Story, record: Record) -> str | None:
 def results_follow_their_calls(story: Story, record: Record) -> str | None:
     """A result follows its call, once and in the order asked, or says that it never started."""
     call, place = record.data.call, len(story.answered)
+    if story.asked[place : place + 1] == (call,):
+        if call in story.started or record.data.code == NOT_STARTED:
+            return None
+        return f"the call {call} is answered and has not started"
     if call in story.answered:
         return f"the call {call} is answered again"
     if call not in story.asked:
         return f"the call {call} is answered, the reply of the step asks for {shown(story.asked)}"
-    if story.asked[place] != call:
-        return f"the call {call} is answered before {story.asked[place]}"
-    if call not in story.started and record.data.code != NOT_STARTED:
-        return f"the call {call} is answered and has not started"
-    return None
+    return f"the call {call} is answered before {story.asked[place]}"
 
 
 @relation(
@@ -429,9 +429,13 @@ def entries_equal_what_was_queued(story: Story, record: Record) -> str | None:
     return f"{queued.id} enters with another {' and '.join(wrong)} than was queued"
 
 
-def shown(names: tuple[str, ...] | list[str]) -> str:
+SHOWN_MAX: Final = 8
+
+
+def shown(names: tuple[str, ...]) -> str:
     """Some names on one line."""
-    return ", ".join(names) or "none"
+    more = f" and {len(names) - SHOWN_MAX} more" if len(names) > SHOWN_MAX else ""
+    return (", ".join(names[:SHOWN_MAX]) or "none") + more
 
 
 RELATIONS: Final[tuple[Relation, ...]] = (

@@ -122,8 +122,9 @@ class Story:
     """The open step has something of the provider's answer."""
     asked: tuple[str, ...] = ()
     """The calls of the last reply in the open step."""
-    started: list[str] = attrs.field(factory=list)
-    answered: list[str] = attrs.field(factory=list)
+    started: dict[str, None] = attrs.field(factory=dict)
+    answered: dict[str, None] = attrs.field(factory=dict)
+    """The calls that have started, and those that have a result, each in order."""
     unanswered: tuple[str, ...] = ()
     """The calls that the step which has just closed left without a result."""
     repaired: bool = False
@@ -149,8 +150,8 @@ class Story:
             batch=dict(self.batch),
             claimed=self.claimed.copy(),
             entered=self.entered.copy(),
-            started=list(self.started),
-            answered=list(self.answered),
+            started=dict(self.started),
+            answered=dict(self.answered),
         )
 
     def items(self, target: str) -> list[Pending]:
@@ -264,11 +265,11 @@ class Story:
 
     def tell_tool_call(self, record: Record) -> None:
         """A call starts."""
-        self.started.append(record.data.callId)
+        self.started[record.data.callId] = None
 
     def tell_tool_result(self, record: Record) -> None:
         """A call is answered."""
-        self.answered.append(record.data.call)
+        self.answered[record.data.call] = None
         self.repaired = self.repaired or record.data.code in REPAIR_CODES
 
     def tell_header(self, _: Record) -> None:
