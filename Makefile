@@ -48,7 +48,7 @@ gate: $(STAMP) ## explore the specification, judge the shipped loop and logs (un
 	@$(BIN)/loopspec trace examples/logs --expect examples/logs/expected.toml
 
 test: lint types ## ruff, mypy and pytest
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .
@@ -60,6 +60,8 @@ types: $(STAMP)
 night: $(STAMP) ## the longer work: deep effort
 	@$(BIN)/loopspec explore
 	@$(BIN)/loopspec check --effort deep
+	@LOOPSPEC_NIGHT=1 $(BIN)/python -m pytest -q -n auto tests/conformance/test_mutants_die.py \
+	  tests/quality/test_crash_points.py
 	@if [ -n "$${LOOPSPEC_DATA:-}" ]; then \
 	  $(BIN)/loopspec transcripts "$$LOOPSPEC_DATA/upstream-transcripts" --edits all; \
 	  $(BIN)/loopspec trace "$$LOOPSPEC_DATA"/sessions/v[034]-0*.jsonl --edits; \

@@ -74,6 +74,7 @@ OTHERS = {
     "clear list found empty",
     "dispose whose refused clear throws",
     "enter step before its messages",
+    "fork with what is pending",
     "maintenance done once disposed of",
     "remove of nothing, refused",
     "replace of nothing, refused",

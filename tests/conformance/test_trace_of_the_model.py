@@ -11,9 +11,12 @@ from loopspec.model.words import FIRST, Entry, Message, Observation
 from tests.model.walks import HOOKED, WIDE, walk
 
 SURFACES = {"user/message", "assistant/message", "tool/result"}
-PLAIN = attrs.evolve(WIDE, resend=False, rewrite=False, owes=0)
-PLAIN_HOOKED = attrs.evolve(HOOKED, resend=False, rewrite=False, owes=0)
-"""Without what only the model has: a log shows the calls for which a reply is owed."""
+PLAIN = attrs.evolve(WIDE, resend=False, rewrite=False, owes=0, deaths=0)
+PLAIN_HOOKED = attrs.evolve(HOOKED, resend=False, rewrite=False, owes=0, deaths=0)
+"""Without what only the model has: a log shows the calls for which a reply is owed.
+
+And without crashes: a trace tells records that are in no log then.
+"""
 
 ONE = Acceptor()
 

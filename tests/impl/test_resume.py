@@ -320,6 +320,13 @@ def test_fork_inside_an_open_turn_is_refused() -> None:
     assert () == target.read()
     fork(source, target, 2)
     assert ["turn/start 4", "turn/end 4 completed", "session/end-seed"] == words(target.read())
-    whole = SessionLog.in_memory()
-    fork(source, whole)
-    assert 4 == len(whole.read())
+
+
+@pytest.mark.parametrize(("inherits", "pending"), [(False, ((), ())), (True, ((A,), ()))])
+def test_fork_leaves_what_is_pending_to_the_parent(inherits: bool, pending: object) -> None:
+    """ID-10: the copy discards it, unless it inherits; the parent keeps it either way."""
+    source, child = closed_turn(), SessionLog.in_memory()
+    fork(source, child, inherits=inherits)
+
+    assert pending == fold_inbox(child.read())
+    assert ((A,), ()) == fold_inbox(source.read())

@@ -771,6 +771,80 @@ def test_park__a_driver_for_quiet_work__breach() -> None:
 # --- All of them --------------------------------------------------------------------------------
 
 
+# --- RESUME -------------------------------------------------------------------------------------
+
+CRASH = ("inject B", "followup A", "pre-step: enter", "provider: tools x y", "steer C", "crash")
+
+
+def opened(code: str, turn: int, *lists: tuple[object, ...]) -> Observation:
+    """A log that opens with next-turn, next-step and the repairs."""
+    return observation("opened", code, turn, *lists)  # type: ignore[arg-type]
+
+
+def test_resume__a_crash_while_a_tool_runs__holds() -> None:
+    """One call was started, the other was not; what came after the flush is gone."""
+    holds("RESUME", *CRASH)
+
+
+REPAIRED = (
+    "tool/result x outcome-unknown",
+    "tool/result y not-started",
+    "step/end",
+    "turn/end interrupted",
+)
+OPENS = "crash opens after turn 1: next-turn -  next-step -  + " + ", ".join(REPAIRED)
+
+
+@pytest.mark.parametrize(
+    ("turn", "next_turn", "repaired"),
+    [
+        (1, (A,), REPAIRED),
+        (1, (), REPAIRED[1:]),
+        (1, (), ("step/end", *REPAIRED[:2], "turn/end interrupted")),
+        (1, (), ()),
+        (2, (), REPAIRED),
+        (0, (), ()),
+    ],
+    ids=["claim back", "a call forgotten", "out of order", "left open", "number", "all lost"],
+)
+def test_resume__opened_otherwise__breach(
+    turn: int, next_turn: tuple[object, ...], repaired: tuple[str, ...]
+) -> None:
+    """What was claimed, answered or acknowledged is not what the log opens with."""
+    wrong = opened("crash", turn, next_turn, (), repaired)
+
+    found = of("RESUME", damaged(trace(*CRASH), OPENS, wrong))
+    assert 1 == len(found)
+    assert found[0].because[0].startswith("the log may hold turn 1, next-turn -, next-step -, ")
+    assert found[0].however.startswith(f"crash opened turn {turn}, next-turn ")
+
+
+def test_resume__later_records_that_were_durable_all_the_same__holds() -> None:
+    """A subject may flush more often than it has to."""
+    later = opened("crash", 1, (), (text_message("C"),), REPAIRED)
+
+    assert [] == of("RESUME", damaged(trace(*CRASH), OPENS, later))
+
+
+def test_resume__half_a_claim__breach() -> None:
+    """CL-11: one deletion of a claim is durable and the other is not."""
+    whole = trace("inject B", "in agent/inbox/spliced#4 first: crash", "followup A")
+    half = opened("crash", 1, (A,), (), ("turn/end interrupted",))
+
+    assert of("RESUME", damaged(whole, entry_text(whole[-2]).strip(), half))
+
+
+def test_resume__a_fork_with_another_queue__breach() -> None:
+    """A fork begins empty or with what is pending, and with no other turn number."""
+    whole = trace("inject A", "fork")
+    shown = "fork opens after turn 0: next-turn -  next-step -"
+
+    assert [] == breaches(whole)
+    assert [] == of("RESUME", damaged(whole, shown, opened("fork", 0, (), (A,), ())))
+    assert of("RESUME", damaged(whole, shown, opened("fork", 0, (), (B,), ())))
+    assert of("RESUME", damaged(whole, shown, opened("fork", 1, (), (), ())))
+
+
 @pytest.fixture(scope="module")
 def explored() -> Explored:
     """The scope in which the page of properties finds its witnesses."""
@@ -800,6 +874,7 @@ SHORTEST = {
     "REFUSED": ("refuse agent/inbox/spliced", "followup A"),
     "TORN": ("followup A", "refuse turn/end", "assemble: failed"),
     "REPORT": ("refuse turn/start", "followup A"),
+    "RESUME": ("followup A", "flush", "crash"),
 }
 
 
@@ -846,7 +921,7 @@ def test_a_monitor_is_asked_about_what_it_reads(each: Property) -> None:
         *("provider: error", "followup C", "cancel user keep", "assemble: assembled"),
         *("pre-step: reject", "clear", "maintenance", "when-idle", "maintenance: done"),
         *("followup D", "pre-step: enter", "provider: tools x", "tool x: result K"),
-        *("pre-step: enter", "provider: max-tokens", "dispose"),
+        *("pre-step: enter", "provider: max-tokens", "flush", "crash", "dispose"),
     )
     asked: list[str] = []
 

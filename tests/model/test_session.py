@@ -59,6 +59,7 @@ CHANGED: Final = {
     "awaited": "provider",
     "settling": (Settle("dispose"),),
     "faults": ("turn/end",),
+    "kept": None,
 }
 
 
@@ -137,8 +138,10 @@ def test_sessions_that_differ_in_names_only_are_one(seed: int) -> None:
     for session in walk(seed).sessions:
         mapping = {letter: f"other-{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
         fields = ("next_turn", "next_step", "batch", "finished", "stack", "task")
+        assert session.kept is not None
         other = session.but(
             turn=Turn(session.turn + 7),
+            kept=renamed(session.kept, dict(mapping), -7),
             **{name: renamed(getattr(session, name), dict(mapping), -7) for name in fields},
         )
 

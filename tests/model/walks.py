@@ -20,6 +20,7 @@ WIDE: Final = Scope(
     calls=(
         *("followup", "steer", "inject", "append", "prepend", "splice", "replace", "remove"),
         *("clear", "cancel", "maintenance", "when-idle", "dispose"),
+        *("flush", "crash", "resume", "fork"),
     ),
     causes=("user", "hook"),
     inside=3,
@@ -33,6 +34,7 @@ WIDE: Final = Scope(
     contexts=True,
     streams=1,
     lives=2,
+    deaths=2,
 )
 
 HOOKED: Final = attrs.evolve(WIDE, gates=("request", "request-error", "turn-stopping"))

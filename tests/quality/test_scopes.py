@@ -133,7 +133,7 @@ def test_a_property_that_must_fail_is_found_with_a_shortest_witness(
 ) -> None:
     """No shorter scenario opens two turns: a turn, a wake, and an end."""
     toys = (toy(counts_turns), toy(sees_discards))
-    monkeypatch.setattr(explorer, "laws", lambda policy: toys)
+    monkeypatch.setattr(explorer, "laws", lambda *_: toys)
 
     assert [
         ("TOYTWO", "something was", ["inject A", "cancel user drop"]),
@@ -144,7 +144,7 @@ def test_a_property_that_must_fail_is_found_with_a_shortest_witness(
 def test_a_breach_at_rest_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rests are looked at too, not only transitions."""
     scope = Scope("three", "three follow-ups", sends=3, cancels=0, calls=("followup",))
-    monkeypatch.setattr(explorer, "laws", lambda policy: (toy(counts_turns, rests_busy),))
+    monkeypatch.setattr(explorer, "laws", lambda *_: (toy(counts_turns, rests_busy),))
 
     assert ("TOY", "two wait", ["followup A", "followup B", "followup C"]) in shown(explore(scope))
 
@@ -350,7 +350,7 @@ def outcome(
     toys = (toy(counts_turns), toy(sees_discards))
     with monkeypatch.context() as patch:
         patch.setattr(explorer, "rest_of", look)
-        patch.setattr(explorer, "laws", lambda policy: (*laws(policy), *toys))
+        patch.setattr(explorer, "laws", lambda *given: (*laws(*given), *toys))
         explored = explore(scope, merge=merge, rename=rename)
     assert explored.complete
     assert len(explored.rests) == len(rests)

@@ -110,6 +110,7 @@ class ControlledLoop(asyncio.AbstractEventLoop):
         self._closed = False
         self._settling = False
         self._spun = False
+        self._abandoned = False
         self._thread = threading.get_ident()
 
     # --- What the suite does ------------------------------------------------
@@ -190,11 +191,19 @@ class ControlledLoop(asyncio.AbstractEventLoop):
             raise Uncontrolled(msg)
         return task.result()
 
+    def abandon(self) -> list[tuple[int, Callable[[], None]]]:
+        """Run nothing more, as if the process had died; gives back what `later` still holds."""
+        self._abandoned = True
+        left = sorted(self._later, key=lambda each: each[:2])
+        self._later.clear()
+        return [(due - self._tick + 1, action) for due, _, action in left]
+
     def close(self) -> None:
         """Cancel what is still suspended, run it out, and refuse to forget a failure."""
         if self._closed:
             return
         reported = self._spun
+        self._abandoned = False
         self._later.clear()
         self._timers_allowed = True
         for task in self._tasks:
@@ -327,6 +336,8 @@ class ControlledLoop(asyncio.AbstractEventLoop):
 
         `between_ticks` is called before both, so that the suite sees what a tick has left.
         """
+        if self._abandoned:
+            return False
         if self.between_ticks is not None:
             self.between_ticks()
         self._drop_cancelled()
@@ -335,6 +346,8 @@ class ControlledLoop(asyncio.AbstractEventLoop):
             self._drop_cancelled()
         while self._later and self._later[0][0] <= self._tick:
             heapq.heappop(self._later)[2]()
+        if self._abandoned:
+            return False
         while self._ready:
             handle = self._ready.popleft()
             if not handle.cancelled():

@@ -63,6 +63,7 @@ class Drive:
         self.after: dict[tuple[str, int], list[tuple[int, int, Call]]] = {}
         self.made: set[int] = set()
         self.depth = 0
+        self.lives = 1
         self.calls_inside = 0
         self.on_delivery: Callable[[Observation], None] | None = None
         subject.open(self.observe, held)
@@ -91,10 +92,12 @@ class Drive:
             for index, ticks, call in self.after.pop((seen.name, number), ()):
                 self.schedule(index, ticks, call)
         self.depth += 1
+        life = self.lives
         try:
             for index, call in self.inside.pop((*where, number), ()):
-                self.call(index, call, inside=True)
-            if self.on_delivery is not None:
+                if life == self.lives:  # else whoever listened has died
+                    self.call(index, call, inside=True)
+            if self.on_delivery is not None and life == self.lives:
                 self.on_delivery(seen)
         finally:
             self.depth -= 1
@@ -111,6 +114,7 @@ class Drive:
                 return
         self.made.add(index)
         self.note(Made(call, inside))
+        self.lives += call.name == "crash"
         self.subject.call(call)
 
     def is_open(self, answer: Answer) -> bool:

@@ -34,6 +34,7 @@ from loopspec.model.scenario import Line, Scenario, Window
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import HELD, Session, letter
 from loopspec.model.words import (
+    AT_REST_ONLY,
     CAUSES,
     GATES,
     KEYS,
@@ -74,6 +75,7 @@ WIDE: Final = Scope(
     depth=2,
     between=True,
     lives=1_000,
+    deaths=1_000,
 )
 """What the generator may do: every answer, and the calls of one family at a time (`SCOPES`)."""
 
@@ -148,6 +150,7 @@ FAMILIES: Final = {
     "clear": ("clear",),
     "cancel": ("cancel",),
     "live": ("maintenance", "when-idle", "dispose"),
+    "die": ("flush", "crash", "resume", "fork"),
 }
 """The families of calls, drawn alike.
 
@@ -162,11 +165,11 @@ FAULT_CALLS: Final = tuple(
 
 SCOPES: Final = {family: attrs.evolve(WIDE, calls=names) for family, names in FAMILIES.items()}
 FAMILY_OF: Final = {name: family for family, names in FAMILIES.items() for name in names}
-RARE: Final = tuple((name, where) for where in KEYS for name in FAMILY_OF if name != "dispose")
-"""Each call in each delivery; a disposal ends a run, and is drawn by its own rules."""
+TAME: Final = tuple(sorted(set(FAMILY_OF) - {"dispose", "crash"} - AT_REST_ONLY))
+"""The calls of a listener that do not end what runs."""
 
-TAME: Final = tuple(sorted(set(FAMILY_OF) - {"dispose"}))
-"""The calls that do not end a run."""
+RARE: Final = tuple((name, where) for where in KEYS for name in FAMILY_OF if name in TAME)
+"""Each call in each delivery; disposals and crashes are drawn by rules of their own."""
 
 TOLD_IN_A_TURN: Final = tuple(
     name for name in KEYS if name not in ("maintenance", "agent/error", "request-error")
@@ -208,6 +211,8 @@ class Player:
         """Whether the run may be disposed of before it is long."""
         self.faulty = False
         """Whether faults may be armed in the run."""
+        self.fragile = False
+        """Whether it may crash: what is done twice in half a run is done less deep."""
 
     def fresh(self, pick: int) -> Message:
         """A message that was not named yet; every fourth has content of more than one kind."""
@@ -228,6 +233,8 @@ class Player:
             if len(self.lines) < YOUNG and not self.mortal:
                 return usual
             return [*usual * 5, Call("dispose")]
+        if family == "die" and not self.fragile:
+            return [] if session.listening else [Call("flush"), Call("resume")]
         names = FAMILIES[family]
         new = self.fresh(pick)
         offered = [
@@ -467,6 +474,7 @@ def machine_for(
             self.player = Player(subject, profile, campaign, HELD | held)
             self.player.mortal = life == 0
             self.player.faulty = fault == 3 and "faults" in self.player.subject.capabilities
+            self.player.fragile = life in (1, 2)
 
         def checked(self) -> None:
             if self.player.broken:

@@ -36,7 +36,6 @@ from loopspec.conformance.subjects.guarded import guarded_factory
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES, Policy
-from loopspec.model.profiles import parted_by
 from loopspec.model.properties import FAULT_PROPERTIES, Property, laws
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.scopes import DEFAULT_SCOPES
@@ -188,6 +187,8 @@ class Check:
         self.record = record
         self.reading = PROFILES[result.profile]
         """What is judged by: the profile, but for the differences that were found already."""
+        self.puzzles: set[tuple[str, str]] = set()
+        """What no registered answer explained; the like of it is not tried again."""
 
     def stage(self, name: str, work: Callable[[Stage], None]) -> None:
         """Run one stage and time it; an adapter's fault ends the stage, not the run."""
@@ -236,7 +237,10 @@ class Check:
             return
         stage.verdict = "broken"
         stage.broken += 1
-        explained = explain_outcome(outcome, self.reading)
+        key = outcome.findings[0].key
+        explained = () if key in self.puzzles else explain_outcome(outcome, self.reading)
+        if not explained:
+            self.puzzles.add(key)
         for known, finding in explained:
             reduced, length = self.reduced_known(outcome, known, finding, case)
             self.result.found.append(Reported(reduced, length, stage.name, known))
@@ -263,24 +267,18 @@ class Check:
     ) -> tuple[Reduced, int]:
         """The witness of a registered difference, and the length of what it was reduced from.
 
-        It shows it alone where some scenario does: the outcome itself, reduced, or else the
-        shortest one on which the two answers part in the specification.
+        It shows it alone where the outcome does, else beside the differences known before.
         """
         profile = PROFILES[self.result.profile]
-        at, reading = outcome, profile
-        if not only_by(known, at, profile):
-            parted = parted_by(known.field, known.value).scenario
-            at = run_scenario(self.factory(), parted, profile=profile)
-            if not only_by(known, at, profile):
-                at, reading = outcome, self.reading
-        wanted = first_finding(at, reading) or finding
+        reading = profile if only_by(known, outcome, profile) else self.reading
+        wanted = first_finding(outcome, reading) or finding
         only = partial(only_by, known, reading=reading)
-        reduced = reduce_scenario(self.factory, at, wanted, reading, only)
+        reduced = reduce_scenario(self.factory, outcome, wanted, reading, only)
         alone = run_scenario(self.factory(), reduced.scenario, profile=profile)
         if only_by(known, alone, profile):
             reduced = attrs.evolve(reduced, outcome=alone, finding=alone.findings[0])
-        self.record.witness(case, reduced, at.actions, known.field)
-        return reduced, at.actions
+        self.record.witness(case, reduced, outcome.actions, known.field)
+        return reduced, outcome.actions
 
     def without_faults(self, outcome: Outcome, case: int) -> Outcome:
         """The same run without its faults where that has a finding too: it is not about them."""

@@ -231,10 +231,14 @@ class Agent:
     # -- the block that owns the tasks ----------------------------------------------------------
 
     async def __aenter__(self) -> Agent:
-        """Open the agent: its tasks will belong to this block."""
+        """Open the agent: its tasks will belong to this block.
+
+        What a crash had left open is closed durably by then, so that it is closed once.
+        """
         if self._tasks is not None:
             msg = "the agent is open already."
             raise AgentClosed(msg)
+        await self.log.flush()
         end = self.log.drive(lambda: not self._now.disposed)
         tasks = asyncio.TaskGroup()
         await tasks.__aenter__()

@@ -19,14 +19,17 @@ import attrs
 
 from loopspec.impl.endings import Ending
 from loopspec.impl.errors import BadArgument, ForkRefused
-from loopspec.impl.inbox import fold_inbox
+from loopspec.impl.inbox import CANCELED, fold_inbox
 from loopspec.impl.log import SessionLog
 from loopspec.impl.messages import TextBlock
 from loopspec.impl.records import (
+    NEXT_STEP,
+    NEXT_TURN,
     OUTCOME_UNKNOWN,
     TOOL_NOT_STARTED,
     AssistantMessage,
     EndSeed,
+    InboxSpliced,
     Payload,
     Record,
     StepEnd,
@@ -121,10 +124,14 @@ def seed(log: SessionLog, records: Sequence[Record]) -> None:
         log.append_at(records[-1].time, "session/end-seed", EndSeed().to_json(), tell=False)
 
 
-def fork(source: SessionLog, target: SessionLog, length: int | None = None) -> None:
+def fork(
+    source: SessionLog, target: SessionLog, length: int | None = None, *, inherits: bool = False
+) -> None:
     """Begin an empty log with the first `length` records of another, all by default.
 
-    Raises `ForkRefused` when they end inside an open turn (RS-09), and what `seed` raises.
+    What is pending there stays with the parent: the copy discards it, so that no message runs in
+    two sessions (ID-10), unless the fork `inherits` it. Raises `ForkRefused` when the records end
+    inside an open turn (RS-09), and what `seed` raises.
     """
     records = source.read()[:length]
     at = _open_after(records)
@@ -132,6 +139,13 @@ def fork(source: SessionLog, target: SessionLog, length: int | None = None) -> N
         msg = f"record {len(records)} of session {source.session!r} is inside turn {at.turn}."
         raise ForkRefused(msg, "fork where no turn is open.")
     seed(target, records)
+    if inherits:
+        return
+    for name, pending in zip((NEXT_TURN, NEXT_STEP), fold_inbox(records), strict=True):
+        if pending:
+            dropped = InboxSpliced(name, 0, len(pending), (), CANCELED)
+            time = records[-1].time
+            target.append_at(time, "agent/inbox/spliced", dropped.to_json(), tell=False)
 
 
 def _open_after(records: Iterable[Record]) -> _Open:

@@ -200,6 +200,18 @@ NARROW_SCOPES: Final = (
         owes=1,
         faults=1,
         arms=("agent/inbox/spliced", "tool/call", "tool/result", "step/end"),
+    ),
+    Scope(
+        "restart",
+        "what is left of deliveries and tools behind a flush, a crash, a resume and a fork",
+        2,
+        0,
+        0,
+        ("followup", "inject", "dispose", "flush", "crash", "resume", "fork"),
+        lives=1,
+        deaths=2,
+        tools=(("x", "y"),),
+        owes=1,
         answers=(*PLAIN, "tools", "parallel", "result"),
     ),
 )

@@ -31,6 +31,8 @@ PINNED: Final[Mapping[str, Counts]] = MappingProxyType(
         "hooks": Counts(9_762, 35_173, 23, 253),
         "lifecycle": Counts(46_708, 223_430, 17, 1_311),
         "ending": Counts(13_324, 46_869, 59, 281),
+        "crash": Counts(16_530, 77_020, 25, 593),
+        "crash-listeners": Counts(3_445, 6_973, 77, 132),
         "genuine": Counts(29_854, 125_687, 20, 2_252),
         "genuine-listeners": Counts(16_181, 47_149, 92, 399),
         "latched": Counts(301, 626, 36, 28),
@@ -42,6 +44,7 @@ PINNED: Final[Mapping[str, Counts]] = MappingProxyType(
         "faults-life": Counts(12_691, 60_040, 13, 1_236),
         "genuine-faults": Counts(6_190, 17_495, 11, 1_617),
         "genuine-interceptors": Counts(331, 879, 33, 49),
+        "forked": Counts(11, 13, 4, 6),
     }
 )
 """Name of each default scope and its counts."""

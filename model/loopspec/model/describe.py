@@ -10,6 +10,7 @@ from loopspec.model.session import Item, Session
 from loopspec.model.words import (
     NEXT_STEP,
     NEXT_TURN,
+    TARGETS,
     Answer,
     Block,
     Call,
@@ -112,6 +113,14 @@ def details(seen: Observation) -> Iterator[str]:
             yield f"[{names}]" if names else str(value)
 
 
+def opened_text(seen: Observation) -> str:
+    """What a log amounts to: its last turn, both lists, and what the repair appended."""
+    lists = (f"{target} {value_text(seen.get(target)) or '-'}" for target in TARGETS)
+    repaired = seen.get("repaired")
+    appended = ", ".join(map(str, repaired)) if isinstance(repaired, tuple) else str(repaired)
+    return f"after turn {seen.get('turn')}: {'  '.join(lists)}" + f"  + {appended}" * bool(appended)
+
+
 def observation_text(seen: Observation) -> str:
     """One observation on one line; the first listener is the one that goes without saying."""
     if seen.kind == "return":
@@ -122,6 +131,8 @@ def observation_text(seen: Observation) -> str:
     if seen.kind == "settled":
         error = seen.get("error")
         return f"{seen.name} settles" + ("" if error is None else f" with: {error}")
+    if seen.kind == "opened":
+        return f"{seen.name} opens {opened_text(seen)}"
     batch = seen.get("messages")
     # What a subject says need not be well formed; then its values are shown as they came.
     if seen.name == "agent/inbox/spliced" and isinstance(seen.get("inserted"), tuple):

@@ -30,6 +30,7 @@ CHOICES: Final[Mapping[str, tuple[object, ...]]] = MappingProxyType(
         "no_op": ("answers", "refused"),
         "disposed_turn": ("runs", "fails"),
         "disposed_latch": ("replays", "forgotten"),
+        "fork": ("empty", "inherits"),
     }
 )
 """For each field its values, the one of profile `notes` first."""
@@ -51,6 +52,7 @@ DEVIATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "no_op": ("RE-01", "SP-04"),
         "disposed_turn": ("A7", "LB-07"),
         "disposed_latch": ("A2",),
+        "fork": ("ID-10",),
     }
 )
 """The registered deviations that each field answers; a rule's id where the rule leaves it open."""

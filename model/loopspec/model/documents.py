@@ -237,17 +237,25 @@ REPORTS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "REFUSED": {"BR-046": "input that was refused is neither pending nor given back"},
         "TORN": {"BR-101": "nothing durable says that the turn has ended"},
         "REPORT": {"BR-081": "a start fails, and nobody is told what became of the queue"},
+        "RESUME": {
+            "BR-068": "a restart discards what was pending",
+            "BR-073": "what a turn had claimed is offered again after a crash",
+            "BR-074": "an acknowledged message leaves no trace",
+            "BR-100": "the turn that was open when the process died is never closed",
+        },
     }
 )
 """By property the public bug reports that it would have caught: id and what goes wrong there."""
 
 WITNESSES: Final = Scope(
     "witnesses",
-    "two deliveries, one stop and a tool",
+    "two deliveries, one stop and a tool, a flush and a crash",
     sends=2,
     cancels=1,
+    calls=("followup", "steer", "inject", "cancel", "flush", "crash"),
     owes=1,
     tools=(("x",),),
+    deaths=2,
 )
 """The scope in which the page finds the shortest witness of each premise."""
 

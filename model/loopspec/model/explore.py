@@ -174,7 +174,7 @@ class _Search:
         self, scope: Scope, merge: bool, rename: bool, memo: bool, states_max: int
     ) -> None:
         self.scope = scope
-        self.properties = laws(scope.policy, scope.faults > 0)
+        self.properties = laws(scope.policy, scope.faults > 0, scope.deaths > 0)
         self.rename = rename
         self.states_max = states_max
         self.result = Explored(scope)

@@ -57,7 +57,9 @@ class Deliveries:
         seen = moved.observation
         if moved.row.owner == "listening":
             self.running.pop()
-        if seen is None or seen.kind in ("return", "settled"):
+        if moved.row.owner == "opened":
+            self.running.clear()  # whoever listened has died
+        if seen is None or seen.kind in ("return", "settled", "opened"):
             return None
         key = (seen.name, seen.listener)
         self.counts[key] = self.counts.get(key, 0) + 1

@@ -43,6 +43,8 @@ class Policy:
         assembly; only a disposal that looks at the cause lets one open (A7, ID-11, LB-07).
     disposed_latch: a maintenance task that was disposed of `replays` the wake that was latched
         under an earlier cause, or has it `forgotten` (A2, WL-07).
+    fork: a fork's inbox is `empty`, or it `inherits` what is pending, so that two sessions run the
+        same message (ID-10).
     """
 
     goes_on_after: frozenset[str] = frozenset({"completed", "max-tokens"})
@@ -60,6 +62,7 @@ class Policy:
     no_op: str = "answers"
     disposed_turn: str = "runs"
     disposed_latch: str = "replays"
+    fork: str = "empty"
 
 
 NOTES: Final = Policy()
@@ -81,7 +84,12 @@ DSH_0_1: Final = attrs.evolve(
 """The npm release 0.1.0-rc.8, as a list of differences from `notes`."""
 
 DSH_0_2: Final = attrs.evolve(
-    DSH_0_1, entry="prepared", no_op="refused", disposed_turn="fails", disposed_latch="forgotten"
+    DSH_0_1,
+    entry="prepared",
+    no_op="refused",
+    disposed_turn="fails",
+    disposed_latch="forgotten",
+    fork="inherits",
 )
 """The release 0.2.1, as a list of differences from the release 0.1."""
 

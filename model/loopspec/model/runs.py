@@ -51,6 +51,7 @@ def flags_of(scope: Scope, spent: Spent) -> int:
         return 0
     left = spent.sends < scope.sends or spent.edits < scope.edits or spent.cancels < scope.cancels
     left = left or spent.lives < scope.lives or spent.faults < scope.faults
+    left = left or spent.deaths < scope.deaths
     return 2 * left + (spent.inside < scope.inside)
 
 

@@ -49,6 +49,7 @@ call     = "followup" message | "steer" message | "inject" message
          | "splice" target INT INT { message }
          | "replace" ID message | "remove" ID | "clear"
          | "cancel" cause ( "keep" | "drop" )
+         | "flush" | "crash" | "resume" | "fork"
          | "maintenance" | "when-idle" | "dispose"
          | "refuse" RECORD | "throw" EVENT ;
 answer   = "assemble" ":" ( "assembled" | "failed" )

@@ -11,11 +11,21 @@ from typing import Final, NamedTuple
 import attrs
 
 from loopspec.model.policy import PROFILES, Policy
-from loopspec.model.session import HELD, Session
-from loopspec.model.words import FIRST, GATES, LISTENERS, RECORDS, Answer, Call, Message
+from loopspec.model.session import HELD, Kept, Session
+from loopspec.model.words import (
+    AT_REST_ONLY,
+    FIRST,
+    GATES,
+    LISTENERS,
+    RECORDS,
+    Answer,
+    Call,
+    Message,
+)
 
 SENDS: Final = ("followup", "steer", "inject")
 LIVES: Final = ("maintenance", "when-idle", "dispose")
+DEATHS: Final = ("flush", "crash", "resume", "fork")
 EDITS: Final = ("append", "prepend", "splice", "replace", "remove", "clear")
 
 
@@ -31,6 +41,7 @@ class Spent(NamedTuple):
     streams: int = 0
     lives: int = 0
     faults: int = 0
+    deaths: int = 0
 
 
 @attrs.frozen
@@ -73,6 +84,8 @@ class Scope:
     """How many faults the environment arms; the laws that hold without faults are not asked for."""
     arms: tuple[str, ...] = ()
     """The records that may be refused and the events whose dispatch may throw."""
+    deaths: int = 0
+    """How many calls of flush, crash, resume and fork."""
     gates: tuple[str, ...] = ()
     """Gates that are held besides those that every scenario holds."""
     profile: str = "notes"
@@ -91,7 +104,8 @@ class Scope:
     def start(self) -> Session:
         """The session in which every run of the scope begins."""
         held = HELD | frozenset(self.gates)
-        return Session(policy=self.policy, listeners=self.listeners, held=held)
+        kept = Kept() if self.deaths else None
+        return Session(policy=self.policy, listeners=self.listeners, held=held, kept=kept)
 
 
 def choices(
@@ -119,6 +133,7 @@ def choices(
                 yield Call("cancel", (cause, mode)), after
     yield from _lives(session, scope, paid)
     yield from _faults(session, scope, paid)
+    yield from _deaths(session, scope, paid)
     if not session.stack:
         yield from _answers(session, scope, spent, fresh)
 
@@ -139,6 +154,15 @@ def _faults(session: Session, scope: Scope, spent: Spent) -> Iterator[tuple[Call
     for name in scope.arms:
         if name not in session.faults:
             yield Call("refuse" if name in RECORDS else "throw", (name,)), after
+
+
+def _deaths(session: Session, scope: Scope, spent: Spent) -> Iterator[tuple[Call, Spent]]:
+    if spent.deaths >= scope.deaths:
+        return
+    after = spent._replace(deaths=spent.deaths + 1)
+    for name in DEATHS:
+        if name in scope.calls and not (session.listening and name in AT_REST_ONLY):
+            yield Call(name), after
 
 
 def _sends(

@@ -57,6 +57,25 @@ class Ending(NamedTuple):
     error: str | None = None
 
 
+class Kept(NamedTuple):
+    """What a log amounts to: its fold, which is all that a crash leaves of a session (RS-01).
+
+    `called` are the tool calls of the open step that have no result, in the order of the
+    transcript; the first `started` of them were recorded as started.
+    """
+
+    next_turn: tuple[Message, ...] = ()
+    next_step: tuple[Message, ...] = ()
+    turn: Turn = NO_TURN
+    turn_open: bool = False
+    step_open: bool = False
+    called: tuple[str, ...] = ()
+    started: int = 0
+
+
+EMPTY_LOG: Final = Kept()
+
+
 # --- Frames: what is due ------------------------------------------------------------------------
 # The last field names the frame, so that frames with equal fields are not equal tuples.
 
@@ -339,11 +358,23 @@ class MaintenanceDone(NamedTuple):
 
 
 class Settle(NamedTuple):
-    """Something that a call began has settled; whoever awaits it is told on the next tick."""
+    """Something that a call began has settled; whoever awaits it is told on the next tick.
+
+    `behind` a driver that awaits the last tick of its exit gap: that one goes first.
+    """
 
     call: str
     error: str | None = None
+    behind: bool = False
     frame: str = "settle"
+
+
+class Opened(NamedTuple):
+    """A session was opened from a log: by which call, and what its repair appended."""
+
+    by: str
+    repaired: tuple[str, ...] = ()
+    frame: str = "opened"
 
 
 class EndDriver(NamedTuple):
@@ -352,7 +383,7 @@ class EndDriver(NamedTuple):
     frame: str = "end driver"
 
 
-InboxFrame: TypeAlias = Tell | Listening | Splice | Change | Clear | Context
+InboxFrame: TypeAlias = Tell | Listening | Splice | Change | Clear | Context | Opened
 CallFrame: TypeAlias = Unlatch | Abort | EndCall | Wake | MaintenanceDone | Converged | Settle
 TurnFrame: TypeAlias = Start | OpenTurn | Claim | CloseTurn | AfterTurn | GoIdle | AfterIdle
 GateFrame: TypeAlias = Arrive | OpenGate | Suspend | EndDriver | Assembled | Decided | Requested
@@ -425,6 +456,8 @@ class Session:
     """What has settled and was not told yet."""
     faults: tuple[str, ...] = ()
     """The records whose next append is refused and the events whose next dispatch throws."""
+    kept: Kept | None = EMPTY_LOG
+    """The fold of what is durable, as of the last flush; None in a run in which nothing dies."""
 
     def but(self, **changes: object) -> "Session":
         """The session with some fields changed; as `attrs.evolve`, but much faster."""
@@ -435,6 +468,10 @@ class Session:
     def go(self, *frames: Frame) -> "Session":
         """The session with `frames` put before what is already due."""
         return self.but(stack=frames + self.stack)
+
+    def flushed(self) -> "Session":
+        """The session once all that was recorded is durable."""
+        return self if self.kept is None else self.but(kept=fold_of(self))
 
     @property
     def active(self) -> bool:
@@ -491,6 +528,24 @@ class Session:
     def depth(self) -> int:
         """How many listeners are running inside each other."""
         return sum(frame.frame == "listening" for frame in self.stack)
+
+
+def fold_of(session: Session) -> Kept:
+    """What the session's log amounts to, at rest or while a tool is about to start."""
+    due = session.stack + session.task
+    tools = [frame for frame in due if isinstance(frame, Tools)]
+    commits = [frame for frame in due if isinstance(frame, Commit)]
+    started = tuple(call for frame in commits for call in frame.calls)
+    started += tuple(call for frame in tools for call in frame.started)
+    return Kept(
+        tuple(item.message for item in session.next_turn),
+        tuple(item.message for item in session.next_step),
+        session.turn,
+        session.turn_open,
+        any(isinstance(frame, CloseStep) for frame in due),
+        started + tuple(call for frame in tools for call in frame.calls),
+        len(started),
+    )
 
 
 def find(session: Session, message_id: str) -> tuple[str, int] | None:
@@ -582,7 +637,7 @@ def canonical(session: Session) -> tuple[Session, dict[str, str]]:
     names: dict[str, str] = {}
     newest = int(session.turn)
     changes: dict[str, object] = {"turn": NO_TURN}
-    for field in ("next_step", "next_turn", "batch", "finished", "stack", "task"):
+    for field in ("next_step", "next_turn", "batch", "finished", "stack", "task", "kept"):
         value = getattr(session, field)
         if value:
             changes[field] = renamed(value, names, newest)

@@ -27,6 +27,7 @@ from loopspec.model.session import (
     ToolDone,
 )
 from loopspec.model.words import (
+    AT_REST_ONLY,
     CALLS,
     CAUSES,
     GATES,
@@ -237,10 +238,17 @@ def fits(kind: str, value: Value) -> bool:
 
 def needs_a_place(session: Session, call: Call) -> Refusal | None:
     """A call lands where control is with the event loop or a listener runs."""
-    if not session.stack or session.listening:
+    if not session.stack or (session.listening and call.name not in AT_REST_ONLY):
         return None
     due = session.stack[0].frame
     return Refusal("NOT_AT_REST", f"{call.name} cannot land while {due!r} is due")
+
+
+def needs_a_log(session: Session, call: Call) -> Refusal | None:
+    """A crash leaves what is durable, in a run that keeps account of it."""
+    if call.name != "crash" or session.kept is not None:
+        return None
+    return Refusal("NOTHING_KEPT", "crash comes only where the run keeps what is durable")
 
 
 def needs_an_open_gate(session: Session, answer: Answer) -> Refusal | None:
@@ -260,6 +268,7 @@ def apply(session: Session, action: Call | Answer) -> Session | Refusal:
     """The session after a call or an answer, before any move; a refusal when it is not enabled."""
     if isinstance(action, Call):
         refusal = needs_an_argument_list(action) or needs_a_place(session, action)
+        refusal = refusal or needs_a_log(session, action)
         return refusal or fire(session, action.name, action)[1]
     return needs_an_open_gate(session, action) or fire(session, "answer", action)[1]
 

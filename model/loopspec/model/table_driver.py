@@ -178,8 +178,9 @@ def suspend_at(session: Session, frame: Arrive) -> Session:
 
 
 def open_beside(session: Session, frame: OpenGate) -> Session:
-    """The gate opens and its body runs up to its await; the driver goes on."""
-    return session.but(gates=(*session.gates, frame.label)).go(Listening("gate", "tool"))
+    """What was recorded is durable; the gate opens and its body runs up to its await; go on."""
+    opened = session.flushed().but(gates=(*session.gates, frame.label))
+    return opened.go(Listening("gate", "tool"))
 
 
 UNOPPOSED: Final[Mapping[str, Frame]] = MappingProxyType(
@@ -229,17 +230,17 @@ def cut(session: Session, frame: Suspend) -> Session:
 
 def settle(session: Session, call: str, error: str | None = None) -> Session:
     """The session in which something that a call began has settled."""
-    return session.but(settling=(*session.settling, Settle(call, error)))
+    return settle_frame(session, Settle(call, error))
 
 
 def settle_frame(session: Session, frame: Settle) -> Session:
-    """It has settled."""
-    return session.but(settling=(*session.settling, frame))
+    """It has settled, behind a driver in its exit gap."""
+    return session.but(settling=(*session.settling, frame._replace(behind=session.looked)))
 
 
 def something_has_settled(session: Session, _: None) -> bool:
-    """Something has settled and was not told yet."""
-    return bool(session.settling)
+    """Something has settled and was not told yet, and no driver goes first."""
+    return bool(session.settling) and not (session.task and session.settling[0].behind)
 
 
 def tell_settlement(session: Session, _: None) -> Session:
@@ -254,8 +255,9 @@ def see_settlement(session: Session, _: None) -> Observation:
 
 
 def resume(session: Session, _: None) -> Session:
-    """The task's frames run."""
-    return session.but(stack=session.task, task=(), awaited="")
+    """The task's frames run; whatever has settled comes next."""
+    settling = tuple(settled._replace(behind=False) for settled in session.settling)
+    return session.but(stack=session.task, task=(), awaited="", settling=settling)
 
 
 def arrival(gate: str, rules: str, sees: Callable[[Session, Arrive], Observation]) -> Row:
@@ -417,8 +419,8 @@ def stop(session: Session, _: AfterTurn) -> Session:
 
 
 def go_idle(session: Session, _: GoIdle) -> Session:
-    """Status idle; then look whether anything is due; then tell whoever waits."""
-    idle = session.but(
+    """What was recorded is durable; status idle; look whether anything is due; tell who waits."""
+    idle = session.flushed().but(
         running=False, cause=None, latch=False, looked=False, step=0, outcome=None, owes=False
     )
     status = tell_event(session, "agent/status", "idle")

@@ -4,11 +4,15 @@ Theory. Maintenance is an activity without a turn: it has a signal, its status r
 wakes that come meanwhile are driven when it ends (MN-05). Waiting for idle follows whatever
 replaces the activity that it saw (WI-02). Disposal is a broad cancel that cannot be undone: from
 its call on nothing starts any more, and it settles once nothing runs (DI-04).
+
+A session is opened from its log: after a crash from what the last flush made durable, after a
+disposal from all of it, as a fork from a copy. Pending messages come back and wake nobody; what was
+claimed does not come back; what was open is closed by a repair, once (RS-01 to RS-08).
 """
 
 from typing import Final
 
-from loopspec.model.rows import always, row
+from loopspec.model.rows import always, nothing, row
 from loopspec.model.session import (
     DUE,
     QUIET,
@@ -19,9 +23,13 @@ from loopspec.model.session import (
     Converged,
     EndCall,
     EndDriver,
+    Item,
+    Kept,
     MaintenanceDone,
+    Opened,
     Session,
     Settle,
+    fold_of,
 )
 from loopspec.model.table_driver import settle
 from loopspec.model.table_inbox import (
@@ -33,7 +41,7 @@ from loopspec.model.table_inbox import (
     raise_disposed,
     refuse_append,
 )
-from loopspec.model.words import ERROR_TEXTS, Call
+from loopspec.model.words import ERROR_TEXTS, TARGETS, Call, Observation, observation
 
 
 def something_runs(session: Session, _: Call) -> bool:
@@ -112,6 +120,90 @@ def dispose(session: Session, call: Call) -> Session:
     return begun.go(*drop_frames("disposed"), Converged(), EndCall(call.name))
 
 
+# --- Opened from a log --------------------------------------------------------------------------
+
+
+def flush(session: Session, call: Call) -> Session:
+    """All that was recorded is durable; return."""
+    return session.flushed().go(EndCall(call.name))
+
+
+def opened(session: Session, log: Kept, by: str) -> Session:
+    """A session with the lists and turn numbers of a log, all quiet, and the log repaired."""
+    lost = [f"tool/result {call} not-started" for call in log.called[log.started :]]
+    left = [f"tool/result {call} outcome-unknown" for call in log.called[: log.started]]
+    closed = ["step/end"] * log.step_open + ["turn/end interrupted"] * log.turn_open
+    whole = Kept(log.next_turn, log.next_step, log.turn)
+    fresh = Session(
+        policy=session.policy,
+        listeners=session.listeners,
+        held=session.held,
+        next_turn=tuple(Item(message) for message in log.next_turn),
+        next_step=tuple(Item(message) for message in log.next_step),
+        turn=log.turn,
+        kept=None if session.kept is None else whole,
+    )
+    return fresh.go(Opened(by, (*left, *lost, *closed)))
+
+
+def crash(session: Session, call: Call) -> Session:
+    """Nothing is left but what is durable; open it."""
+    assert session.kept is not None
+    return opened(session, session.kept, call.name)
+
+
+def is_live(session: Session, _: Call) -> bool:
+    """Disposal is not done."""
+    return session.disposal != "done"
+
+
+def raise_log_busy(session: Session, call: Call) -> Session:
+    """Raise log-busy; nothing changes."""
+    return session.go(EndCall(call.name, None, "log-busy"))
+
+
+def open_again(session: Session, call: Call) -> Session:
+    """Open the log, or a copy of it."""
+    return opened(session, fold_of(session), call.name)
+
+
+def turn_is_open(session: Session, _: Call) -> bool:
+    """A turn is open."""
+    return session.turn_open
+
+
+def refuse_fork(session: Session, call: Call) -> Session:
+    """Raise fork-refused; nothing is copied."""
+    return session.go(EndCall(call.name, None, "fork-refused"))
+
+
+def fork_inherits(session: Session, _: Call) -> bool:
+    """By policy a fork takes over what is pending."""
+    return session.policy.fork == "inherits"
+
+
+def fork_empty(session: Session, call: Call) -> Session:
+    """Open a copy of the log without what is pending, and go on with that."""
+    return opened(session, Kept(turn=session.turn), call.name)
+
+
+def see_opened(session: Session, frame: Opened) -> Observation:
+    """The number of the last turn, both lists, and what the repair appended."""
+    lists = [tuple(item.message for item in session.items(target)) for target in TARGETS]
+    return observation("opened", frame.by, session.turn, *lists, frame.repaired)
+
+
+OPENINGS: Final = (
+    row("flush", "at rest", "DR-05", always, flush),
+    row("crash", "at any time", "RS-01 RS-02 RS-03 RS-04 RS-05 RS-06 RS-08", always, crash),
+    row("resume", "of a live session", "RS-11", is_live, raise_log_busy),
+    row("resume", "after disposal", "RS-01 RS-07 RS-08", always, open_again),
+    row("fork", "inside an open turn", "RS-09", turn_is_open, refuse_fork),
+    row("fork", "with what is pending", "ID-10", fork_inherits, open_again),
+    row("fork", "without what is pending", "ID-10 RS-08", always, fork_empty),
+    row("opened", "from a log", "RS-01 RS-10", always, nothing, "opened", see_opened),
+)
+
 LIVES: Final = (
     row("maintenance", "once disposal began", "MN-01 ID-11", disposal_began, raise_disposed),
     row("maintenance", "while something runs", "MN-01", something_runs, raise_busy),
@@ -126,4 +218,4 @@ LIVES: Final = (
     row("dispose", "", "DI-04 DI-05 DI-06 DI-09 DI-10", always, dispose),
 )
 
-ROWS: Final = LIVES
+ROWS: Final = LIVES + OPENINGS

@@ -88,8 +88,8 @@ def enter_late(session: Session, frame: Requested) -> Session:
 
 
 def call_provider(session: Session, _: object) -> Session:
-    """Call the provider."""
-    return session.go(Arrive("provider"))
+    """What was recorded is durable; call the provider."""
+    return session.flushed().go(Arrive("provider"))
 
 
 REQUESTS: Final = (

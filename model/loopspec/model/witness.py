@@ -19,7 +19,7 @@ from loopspec.model.explore import (
 )
 from loopspec.model.playback import Deliveries
 from loopspec.model.scenario import Line, Scenario, Window
-from loopspec.model.scope import LIVES, Scope, Spent
+from loopspec.model.scope import DEATHS, LIVES, Scope, Spent
 from loopspec.model.session import Session, canonical, letter
 from loopspec.model.table import Moved, apply, move
 from loopspec.model.words import (
@@ -164,6 +164,8 @@ def pay(spent: Spent, action: Call | Answer, inside: bool) -> Spent:
         return spent._replace(faults=spent.faults + 1)
     if action.name in LIVES:
         return spent._replace(lives=spent.lives + 1)
+    if action.name in DEATHS:
+        return spent._replace(deaths=spent.deaths + 1)
     return spent._replace(edits=spent.edits + 1)
 
 

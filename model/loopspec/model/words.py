@@ -71,8 +71,8 @@ class Answer(NamedTuple):
 class Observation(NamedTuple):
     """One thing that a subject was seen to do.
 
-    ``kind`` is record, event, gate, return or settled; ``data`` holds key and value pairs in the
-    order of `KEYS`; ``listener`` is first or last for records and events, empty otherwise.
+    ``kind`` is record, event, gate, return, settled or opened; ``data`` holds key and value pairs
+    in the order of `KEYS`; ``listener`` is first or last for records and events, empty otherwise.
     """
 
     kind: str
@@ -144,6 +144,10 @@ CALLS: Final = {
     "remove": ("id",),
     "clear": (),
     "cancel": ("cause", "mode"),
+    "flush": (),
+    "crash": (),
+    "resume": (),
+    "fork": (),
     "maintenance": (),
     "when-idle": (),
     "dispose": (),
@@ -153,14 +157,19 @@ CALLS: Final = {
 """Each call with the kinds of its arguments; mode is keep or drop.
 
 Maintenance, when-idle and dispose begin something that settles later: a settlement is an
-observation of its own. Refuse and throw are the environment's: they say what will fail next.
+observation of its own. `crash` never returns; what comes of it, of `resume` and of `fork` is that a
+session is opened from a log. Refuse and throw are the environment's: they say what will fail next.
 """
+
+AT_REST_ONLY: Final = frozenset({"flush", "resume", "fork"})
+"""The calls that no listener makes: each waits for the log, and a listener must not wait."""
 
 FAULTS: Final = ("refuse", "throw")
 """The calls that arm a fault: the log's next append of a record, the bus's next dispatch."""
 
 RETURN_KEYS: Final = ("value", "raised")
 SETTLED_KEYS: Final = ("error",)
+OPENED_KEYS: Final = ("turn", "next-turn", "next-step", "repaired")
 
 KEYS: Final = {
     "turn/start": ("turn",),
@@ -213,5 +222,6 @@ THROWING: Final = ("agent/inbox/inserted", "agent/inbox/claimed", "agent/status"
 
 def observation(kind: str, name: str, *values: Value, listener: str = "") -> Observation:
     """An observation with `values` under the declared keys of `name`."""
-    keys = {"return": RETURN_KEYS, "settled": SETTLED_KEYS}.get(kind) or KEYS[name]
+    own = {"return": RETURN_KEYS, "settled": SETTLED_KEYS, "opened": OPENED_KEYS}
+    keys = own.get(kind) or KEYS[name]
     return Observation(kind, name, tuple(zip(keys, values, strict=True)), listener)

@@ -71,6 +71,7 @@ PROPERTIES: Final = (
     "REFUSED",
     "TORN",
     "REPORT",
+    "RESUME",
     "TRACE",
 )
 """Codes that a mutant may be filed under: a property that reports it by itself, or TRACE."""

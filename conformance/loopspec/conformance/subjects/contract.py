@@ -53,6 +53,7 @@ CAPABILITIES: Final = {
     "waiting": "waiting for idle, with its settlement",
     "disposal": "disposal, with its settlement",
     "faults": "the log can be made to refuse a record, and an interceptor of the bus to throw",
+    "crashes": "flush, crash, resume and fork: a session is opened again from its log",
 }
 """What a subject may declare, with what it means. What is not declared is skipped, not held.
 
@@ -74,6 +75,10 @@ CALLS_NEED: Final = {
     "dispose": "disposal",
     "refuse": "faults",
     "throw": "faults",
+    "flush": "crashes",
+    "crash": "crashes",
+    "resume": "crashes",
+    "fork": "crashes",
 }
 ANSWERS_NEED: Final = {"tools": "tools", "parallel": "tools", "partial": "streaming"}
 WINDOWS_NEED: Final = {"in": "calls-in-listeners", "after": "ticks"}
@@ -158,6 +163,10 @@ class Subject(Protocol):
 
         Called at rest, from inside the observer, or from an action given to `later`. What it
         returned or raised goes to the observer as a Return observation before `call` returns.
+
+        `crash` ends the session where it is, even inside a delivery: what it was doing is never
+        told again, nothing that was not flushed is left, and the session that is opened from the
+        log is told as an Opened observation. So are a `resume` and a `fork` that succeed.
         """
 
     def answer(self, answer: Answer) -> bool:

@@ -23,7 +23,7 @@ __all__ = ["Guarded", "guarded", "guarded_factory"]
 
 T = TypeVar("T")
 
-KINDS: Final = ("record", "event", "gate", "return", "settled", "fault")
+KINDS: Final = ("record", "event", "gate", "return", "settled", "opened", "fault")
 WHO: Final = ("", "first", "last")
 TOLD_MAX: Final = 100_000
 """Observations within one call of the suite; the longest of the corpus makes fewer than 100."""

@@ -51,8 +51,11 @@ class ModelSubject:
         self.rows = []
 
     def call(self, call: Call) -> None:
-        """Make the call and run its frames; what lies under them on the stack stays."""
-        under = len(self.session.stack)
+        """Make the call and run its frames; what lies under them on the stack stays.
+
+        Of a session that crashes nothing stays.
+        """
+        under = 0 if call.name == "crash" else len(self.session.stack)
         after = self._accept(self.session, call)
         assert not isinstance(after, Refusal), f"{call} is enabled: {after}"
         self.session = after

@@ -4,13 +4,15 @@ This is the only module of the judge that knows the implementation. It takes eve
 namespace (`PythonSubject(impl=...)`), so that a mutated copy of the whole part is driven the same
 way; nothing here comes from the shipped part when a copy is given.
 
-Three rules:
+Four rules:
 
 1. Each gate is a bare future. Answering it resumes the driver one tick later, nothing sooner.
 2. What the implementation hands to us (records, payloads, return values) is only translated into
    the words of the trace. A value that cannot be translated becomes an observation that no session
    makes, so that a damaged record is a finding and not a crash of the adapter.
-3. An exception of the observer is the suite's own. The bus contains what listeners raise, so it is
+3. A crash unwinds the loop's own stack (`Died`), never the suite's: the suite goes on at rest, with
+   a session that is opened from what is durable by then. What the dead one still does is not told.
+4. An exception of the observer is the suite's own. The bus contains what listeners raise, so it is
    kept, and raised again when the outermost call of the suite returns.
 """
 
@@ -23,12 +25,13 @@ import importlib.metadata
 import itertools
 import os
 import shutil
+import sqlite3
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -65,6 +68,9 @@ __all__ = ["PythonSubject", "fold_records"]
 _PREFIX: Final = "loopspec-logs-"
 """Of the folders for logs that nobody keeps; the number of the owning process follows."""
 
+REPAIRED: Final = {"TOOL_NOT_STARTED": "not-started", "TOOL_OUTCOME_UNKNOWN": "outcome-unknown"}
+"""The codes of results that a repair makes, in the words of the trace."""
+
 _NUMBERS: Final = itertools.count(1)
 """Names log files; never read, so nothing depends on how many subjects a process has had."""
 
@@ -88,6 +94,14 @@ class _Gate:
         return self.kind == answer.gate and (
             not self.call or self.call in (answer.names or (self.call,))
         )
+
+
+_Next: TypeAlias = tuple[str, Callable[[], Any], list[tuple[int, Callable[[], None]]]]
+"""By which call, how its log is opened, and the calls that the suite makes some ticks later."""
+
+
+class Died(BaseException):
+    """The process has died: no code of the loop goes on, not even to contain this."""
 
 
 async def _passed_later(_: object, inner: Callable[[], Awaitable[Any]] | None = None) -> Any:  # noqa: ANN401
@@ -159,34 +173,42 @@ class PythonSubject:
         self._agent: Any = None
         self._fold = _Fold()
         self._armed: list[str] = []
+        self._inherits = PROFILES[profile].fork == "inherits"
+        self._next: _Next | None = None
+        """The next session, from the moment in which this one is over."""
+        self._over: list[tuple[ControlledLoop, Any, Path]] = []
+        """Loops, logs and files of the sessions before this one."""
 
     # --- The contract -------------------------------------------------------
 
     def open(self, observer: Callable[[Observation], None], held: frozenset[str] = HELD) -> None:
         """Begin a fresh session on a fresh log file."""
         self.close()
-        impl, loop = self._impl, controlled_loop(debug=self._debug)
-        self.log_path = self._next_path()
-        self._log = impl.SessionLog.create(self.log_path, writer="inline")
-        self._fold = _Fold()
-        self._loop = loop
-        self._disposal = None
         self._held_kinds = held
+        self.log_path = self._next_path()
+        self._begin(self._impl.SessionLog.create(self.log_path, writer="inline"))
+        self._observer = observer
+        self.settle()
+
+    def _begin(self, log: Any) -> None:  # noqa: ANN401
+        """Begin a session on a log, on a loop of its own."""
+        impl, loop = self._impl, controlled_loop(debug=self._debug)
+        self._log, self._loop, self._fold = log, loop, _Fold()
+        self._disposal = None
         self._armed = []
         bus = impl.Bus(self._contained)
         self._log.guard(self._fail_if_armed)
         bus.intercept(self._fail_if_armed)
         self._agent = impl.Agent(
-            self._log,
+            log,
             _Gated(respond=self.respond),
             tools=_Gated(run=self.run_tool),
             bus=bus,
             policy=self._policy,
         )
         self._listen(bus)
-        self._observer = observer
         opened = loop.within(lambda: loop.create_task(self._live(), name="session"))
-        self.settle()
+        loop.settle()
         if opened.done():
             msg = f"The session did not open: {self.closing_failures}"
             raise ControlError(msg)
@@ -194,8 +216,16 @@ class PythonSubject:
     def call(self, call: Call) -> None:
         """Make the call in the caller's stack; its return is an observation."""
         with self._outermost():
+            if call.name == "crash":
+                self._crash()
+                return
             begun: list[asyncio.Future[Any]] = []
-            value, raised = self._live_loop.within(lambda: self._made(call, begun))
+            try:
+                value, raised = self._live_loop.within(lambda: self._made(call, begun))
+            except Died:
+                return
+            if self._next is not None:
+                return
             self._tell(observation("return", call.name, value, raised))
             for future in begun:
                 future.add_done_callback(partial(self._tell_settled, call.name))
@@ -211,14 +241,17 @@ class PythonSubject:
 
     def settle(self) -> None:
         """Run until quiescent; failures that nobody received become observations."""
-        loop = self._live_loop
-        with self._outermost():
-            try:
-                loop.settle()
-            except Spinning as error:
-                self._fault("spinning", str(error))
-            for failure in loop.take_failures():
-                self._fault("task failed", failure.describe())
+        lived = None
+        while lived is not self._live_loop:
+            lived = self._live_loop
+            with self._outermost():
+                try:
+                    lived.settle()
+                except Spinning as error:
+                    self._fault("spinning", str(error))
+                for failure in lived.take_failures():
+                    if self._next is None:  # else its task has died with it
+                        self._fault("task failed", failure.describe())
 
     def later(self, ticks: int, action: Callable[[], None]) -> None:
         """Run the action between two ticks of the controlled loop."""
@@ -267,8 +300,77 @@ class PythonSubject:
         finally:
             self._log.close()
             self._log = self._agent = None
+            self._bury()
             if self._folder is None and self.log_path is not None:
                 _remove_log(self.log_path)
+
+    # --- Crash, resume, fork ---------------------------------------------------
+
+    def _crash(self) -> None:
+        """End the session with what is durable now: all that another connection can read."""
+        path = self._next_path()
+        copy_committed(self._file, path)
+        self._end("crash", path, lambda: self._impl.SessionLog.open(path, writer="inline"))
+
+    def _resume(self) -> None:
+        """Open the log again, which a live agent refuses (RS-11)."""
+        log, path = self._log, self._file
+        log.need_idle()
+
+        def again() -> Any:  # noqa: ANN401
+            log.close()
+            return self._impl.SessionLog.open(path, writer="inline")
+
+        self._end("resume", path, again)
+
+    def _fork(self) -> None:
+        """Go on with a copy of the log, which an open turn refuses (RS-09)."""
+        path = self._next_path()
+        target = self._impl.SessionLog.create(path, writer="inline")
+        try:
+            self._impl.fork(self._log, target, inherits=self._inherits)
+        except self._impl.LoopError:
+            target.close()
+            _remove_log(path)
+            raise
+        self._end("fork", path, lambda: target)
+
+    def _end(self, name: str, path: Path, following: Callable[[], Any]) -> None:
+        """End the session; the next one is opened once the stack is unwound."""
+        loop = self._live_loop
+        self._over.append((loop, self._log, self._file))
+        self._next = (name, following, loop.abandon())
+        self.log_path = path
+
+    def _open_next(self) -> None:
+        """Open the next session from its log, and tell what it found there."""
+        assert self._next is not None
+        name, following, later = self._next
+        log, self._next = following(), None
+        self._gates.clear()
+        known = len(log.read())
+        self._begin(log)
+        for ticks, action in later:
+            self.later(ticks, action)
+        records = log.read()
+        turns = [each.data["turn"] for each in records if each.type == "turn/start"]
+        repaired = tuple(_repaired(each.type, each.data) for each in records[known:])
+        self._tell(observation("opened", name, max(turns, default=0), *self.lists(), repaired))
+
+    @property
+    def _file(self) -> Path:
+        assert self.log_path is not None, "a session is open"
+        return self.log_path
+
+    def _bury(self) -> None:
+        """Close what the sessions before this one have left; nobody looks at it any more."""
+        over, self._over = self._over, []
+        for loop, log, path in over:
+            with contextlib.suppress(LostFailure, Spinning):
+                loop.close()
+            log.close()
+            if self._folder is None:
+                _remove_log(path)
 
     # --- Driving ---------------------------------------------------------------
 
@@ -295,6 +397,8 @@ class PythonSubject:
             if self._depth == 0 and self._observer_error is not None:
                 error, self._observer_error = self._observer_error, None
                 raise error
+            if self._depth == 0 and self._next is not None:
+                self._open_next()
 
     def _made(self, call: Call, begun: list[asyncio.Future[Any]]) -> tuple[Value, str | None]:
         """What the call returned, in words, or the code of what it raised.
@@ -347,6 +451,15 @@ class PythonSubject:
                 return inbox.clear()
             case "cancel":
                 return agent.cancel(args[0], keep_inbox=args[1] == "keep")
+            case "flush":
+                _at_once(self._log.flush())
+                return None
+            case "resume":
+                self._resume()
+                return None
+            case "fork":
+                self._fork()
+                return None
             case "maintenance":
                 return agent.run_maintenance(self.maintain)
             case "when-idle":
@@ -523,14 +636,17 @@ class PythonSubject:
     def _tell(self, seen: Observation) -> None:
         if self._observer is None:
             return
-        self._depth += 1
-        try:
-            self._observer(seen)
-        except BaseException as error:
-            if self._observer_error is None:
-                self._observer_error = error
-        finally:
-            self._depth -= 1
+        if self._next is None:
+            self._depth += 1
+            try:
+                self._observer(seen)
+            except BaseException as error:
+                if self._observer_error is None:
+                    self._observer_error = error
+            finally:
+                self._depth -= 1
+        if self._next is not None:
+            raise Died
 
     # --- Words and files ---------------------------------------------------------
 
@@ -659,6 +775,36 @@ def _message_of_json(data: Mapping[str, Any]) -> Message:
 def _text(data: Mapping[str, Any]) -> str:
     """The text of a block; the model's opaque blocks keep theirs under the same key."""
     return str(data["text"])
+
+
+def _repaired(kind: str, data: Mapping[str, Any]) -> str:
+    """A record that a repair has appended, in the words of the trace."""
+    match kind:
+        case "tool/result":
+            return f"{kind} {data['call']} {REPAIRED.get(data.get('code', ''), 'answered')}"
+        case "turn/end":
+            return f"{kind} {data['reason']['kind']}"
+    return kind
+
+
+def _at_once(work: Coroutine[Any, Any, Any]) -> None:
+    """Finish what never suspends under control."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    work.close()
+    msg = "The flush of the session log suspended under control."
+    raise ControlError(msg)
+
+
+def copy_committed(source: Path, target: Path) -> None:
+    """Copy what another connection can read of a log: what a crash at this moment leaves."""
+    with (
+        contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True)) as reader,
+        contextlib.closing(sqlite3.connect(target)) as writer,
+    ):
+        reader.backup(writer)
 
 
 @cache

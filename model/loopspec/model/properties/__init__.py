@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from loopspec.model.policy import Policy
 from loopspec.model.properties.boundaries import BAL, REJ, STATUS
+from loopspec.model.properties.durable import RESUME
 from loopspec.model.properties.facts import Facts, moment
 from loopspec.model.properties.faults import FAULT_PROPERTIES
 from loopspec.model.properties.going import PARK, TERM
@@ -14,7 +15,7 @@ from loopspec.model.properties.waking import CAUSE, QUIET, WAKE
 from loopspec.model.words import Entry, Rest
 
 PROPERTIES: Final[tuple[Property, ...]] = (
-    *(BAL, REJ, OWN, LOST, ORDER, CAUSE, WAKE, QUIET, STATUS, SCOPE, TERM, DUP, PARK),
+    *(BAL, REJ, OWN, LOST, ORDER, CAUSE, WAKE, QUIET, STATUS, SCOPE, TERM, DUP, PARK, RESUME),
     *FAULT_PROPERTIES,
 )
 """All properties, the three of the design notes first; the last are about faults."""
@@ -32,8 +33,10 @@ def at_start(properties: tuple[Property, ...] = PROPERTIES) -> Ghosts:
     return Ghosts(Facts(), tuple(each.start for each in properties))
 
 
-def laws(policy: Policy, faults: bool = False) -> tuple[Property, ...]:
+def laws(policy: Policy, faults: bool = False, dies: bool = True) -> tuple[Property, ...]:
     """The properties that hold under a policy; with `faults`, where the environment may arm some.
+
+    RESUME says nothing of runs in which nothing dies.
 
     The strict ones are laws of profile `notes`; PARK also wants a preserved queue to advance, and
     LOST a step to record its messages whatever becomes of its request. No law is asked for where
@@ -43,6 +46,7 @@ def laws(policy: Policy, faults: bool = False) -> tuple[Property, ...]:
         return FAULT_PROPERTIES
     strict = policy.wakes == "marks" and policy.disposal == "fact"
     without = {PARK: policy.after_keep_cancel != "advance", LOST: policy.entry != "opens"}
+    without[RESUME] = not dies
     held = (
         each for each in PROPERTIES if each not in FAULT_PROPERTIES and (strict or not each.strict)
     )

@@ -13,6 +13,7 @@ from loopspec.model.session import NO_TURN, Turn
 from loopspec.model.words import (
     CALLS,
     LAST,
+    NEXT_STEP,
     NEXT_TURN,
     Answer,
     Entry,
@@ -30,6 +31,9 @@ SPLICED: Final = "agent/inbox/spliced"
 INSERTED: Final = "agent/inbox/inserted"
 DISCARDED: Final = "agent/inbox/discarded"
 CLAIMED: Final = "agent/inbox/claimed"
+
+OPENED: Final = "opened"
+"""The name of the moment in which a session is opened from a log: all before it is over."""
 
 ENDING: Final = "ending"
 """The activity of a maintenance task that was answered; when it ends is not told."""
@@ -269,6 +273,9 @@ def moment(was: Facts, entry: Entry) -> Moment | None:
         return None
     if entry.kind == "return":
         return Moment(was, entry, _returned(was, entry), "return")
+    if entry.kind == OPENED:
+        lists = Lists(messages(entry.get(NEXT_TURN)), messages(entry.get(NEXT_STEP)))
+        return Moment(was, entry, Facts(lists, turn=Turn(number(entry, "turn"))), OPENED)
     now = was
     if was.recording != (entry.kind == "record"):
         now = was._replace(recording=entry.kind == "record")

@@ -8,11 +8,12 @@ mutated table alike.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar
 
 import attrs
 
-from loopspec.model.properties.facts import Facts, Moment
+from loopspec.model.properties.facts import OPENED, Facts, Moment
 from loopspec.model.words import Rest
 
 G = TypeVar("G")
@@ -67,6 +68,16 @@ def nothing_more(ghost: object, facts: Facts, rest: Rest) -> Breaches:
     return NEVER
 
 
+def forgetting(step: Callable[[G, Moment], Stepped[G]], start: G) -> Callable[..., Stepped[G]]:
+    """The step of a property that begins anew where a session is opened from a log."""
+
+    @wraps(step)
+    def stepped(ghost: G, at: Moment) -> Stepped[G]:
+        return (start, NEVER) if at.name == OPENED else step(ghost, at)
+
+    return stepped
+
+
 def declare(
     step: Callable[[G, Moment], Stepped[G]],
     start: G,
@@ -87,4 +98,6 @@ def declare(
         raise ValueError(msg)
     looks = frozenset(reads.split())
     name, ids = step.__name__, tuple(rules.split())
+    if OPENED not in looks:
+        looks, step = looks | {OPENED}, forgetting(step, start)
     return Property(code, name, sentence, ids, start, step, at_rest, sometimes, met, strict, looks)
