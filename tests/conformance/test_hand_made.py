@@ -15,8 +15,8 @@ WITNESS_LENGTH_MAX = 6
 EDITS = {
     "steps are numbered on in the next turn": (
         "impl/driver.py",
-        "self._last_turn, self._step = turn, 0",
-        "self._last_turn = turn",
+        "self._last_turn, self._step, self._left_open = turn, 0, False",
+        "self._last_turn, self._left_open = turn, False",
     ),
     "a cancel is ignored until the first step": (
         "impl/loop.py",

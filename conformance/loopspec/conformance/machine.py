@@ -281,11 +281,16 @@ class Player:
             self.armed.append(Armed(0, None, "live", pick, where, "dispose"))
 
     def delivered(self, seen: Observation) -> None:
-        """A delivery is under way: make what was armed for it."""
+        """A delivery is under way: make what was armed for it, first what waits some ticks more.
+
+        That is the order in which a replay arms its lines.
+        """
         self.armed = [arm for arm in self.armed if arm.needs in self.can]
         where = (seen.name, seen.listener)
-        number = self.drive.counts[where]
-        for arm in list(self.armed):
+        number, life = self.drive.counts[where], self.drive.lives
+        for arm in sorted(self.armed, key=lambda arm: arm.ticks is None):
+            if life != self.drive.lives:
+                return  # whoever listened has died
             if arm not in self.armed or arm.ticks == 0:
                 continue  # taken by a call made meanwhile; or meant for right behind an answer
             if arm.where and arm.where != seen.name:
@@ -421,6 +426,7 @@ class Player:
     def between_ticks(self, gate: str) -> None:
         """What was armed for no tick is made between an answer and the driver's next tick."""
         name = f"{gate} answer"
+        self.armed = [arm for arm in self.armed if arm.needs in self.can]
         while at_once := [each for each in self.armed if each.ticks == 0]:
             arm = at_once[0]
             self.armed.remove(arm)
