@@ -12,6 +12,7 @@ import json
 import statistics
 import sys
 import time
+from typing import NamedTuple
 
 from loopspec.conformance.drive import run_scenario
 from loopspec.conformance.mutants import Mutant, load_mutants, mutated_impl
@@ -19,7 +20,25 @@ from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.model.scenario import parse_scenario
 
 
-def measured(mutant: Mutant) -> dict[str, object]:
+class Life(NamedTuple):
+    """How one mutant fared on its witness; seconds of the judged run, and with the import."""
+
+    mutant: str
+    property: str
+    rules: tuple[str, ...]
+    length: int
+    seconds: float
+    with_import: float
+
+    def __str__(self) -> str:
+        """One line."""
+        return (
+            f"{self.mutant:<34} {self.property:<8} {self.length:>2} actions "
+            f"{self.seconds:>8.4f} s {self.with_import:>7.3f} s  {' '.join(self.rules)}"
+        )
+
+
+def measured(mutant: Mutant) -> Life:
     """One mutant on its witness; raises SystemExit when it survives."""
     witness = parse_scenario(mutant.witness)
     began = time.perf_counter()
@@ -29,14 +48,8 @@ def measured(mutant: Mutant) -> dict[str, object]:
     ended = time.perf_counter()
     if not outcome.findings:
         sys.exit(f"{mutant.id} survives its witness: it is no mutant, or the judge is blind")
-    return {
-        "mutant": mutant.id,
-        "property": mutant.code,
-        "rules": list(mutant.rules),
-        "length": len(witness),
-        "seconds": round(ended - imported, 4),
-        "with_import": round(ended - began, 3),
-    }
+    judged, whole = round(ended - imported, 4), round(ended - began, 3)
+    return Life(mutant.id, mutant.code, mutant.rules, len(witness), judged, whole)
 
 
 def say(text: str) -> None:
@@ -55,18 +68,13 @@ def main() -> None:
         parser.error(f"expected ids of mutants, got {' '.join(given.mutants)}")
     lives = [measured(each) for each in wanted]
     if given.json:
-        say(json.dumps(lives, indent=1))
+        say(json.dumps([life._asdict() for life in lives], indent=1))
         return
     for life in lives:
-        rules = " ".join(map(str, life["rules"])) if isinstance(life["rules"], list) else ""
-        say(
-            f"{life['mutant']:<34} {life['property']:<8} {life['length']:>2} actions "
-            f"{life['seconds']:>8.4f} s {life['with_import']:>7.3f} s  {rules}"
-        )
-    spent = [float(str(life["seconds"])) for life in lives]
-    say(
-        f"{len(lives)} mutants, median {statistics.median(spent):.4f} s, longest {max(spent):.4f} s"
-    )
+        say(str(life))
+    spent = [life.seconds for life in lives]
+    median, longest = statistics.median(spent), max(spent)
+    say(f"{len(lives)} mutants, median {median:.4f} s, longest {longest:.4f} s")
 
 
 if __name__ == "__main__":

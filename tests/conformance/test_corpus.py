@@ -13,6 +13,7 @@ from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.model.scenario import Window
 from loopspec.model.table import TABLE
 from loopspec.model.words import CALLS, EVENTS, GATES, RECORDS, Answer, Call
+from tests.model.test_cover import OTHERS
 
 CORPUS = load_corpus()
 NAMES = [entry.name for entry in CORPUS]
@@ -61,33 +62,6 @@ def test_no_two_entries_take_the_same_rows() -> None:
     for entry in CORPUS:
         rows = frozenset(run_scenario(ModelSubject(), entry.scenario).rows)
         assert taken.setdefault(rows, entry.name) == entry.name
-
-
-OTHERS = {
-    "after idle with a latched wake",
-    "after idle with a latched wake, behind maintenance",
-    "after tools of a truncated turn",
-    "arrive once disposed of",
-    "arrive where nobody objects, a tick later",
-    "cancel whose refused clear throws",
-    "clear list as it stands",
-    "clear list found empty",
-    "dispose whose refused clear throws",
-    "enter step before its messages",
-    "fork with what is pending",
-    "maintenance done once disposed of",
-    "remove of nothing, refused",
-    "replace of nothing, refused",
-    "requested with messages to enter",
-    "splice frame refused, even of nothing",
-    "refused clear of a disposal",
-    "thrown at the status of a restart",
-    "thrown at the status of a start",
-    "thrown otherwise",
-    "thrown under an abort",
-    "wake late",
-}
-"""The rows that no run of profile `notes` takes: each is another answer of a policy."""
 
 
 def test_the_corpus_takes_every_row() -> None:

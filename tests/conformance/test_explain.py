@@ -60,3 +60,13 @@ def test_it_is_told_whether_inclusion_or_a_property_saw_it() -> None:
 def test_a_scenario_fits_one_line() -> None:
     """For verdicts and logs."""
     assert "followup A; pre-step: reject" == witness_line(parse_scenario(REJECT))
+
+
+def test_what_a_subject_says_of_itself_cannot_act_on_a_terminal_or_a_log() -> None:
+    """No escape sequence and no command of a hosted log: the same filter as every report."""
+    short = reduced("requeue-on-reject", REJECT)
+
+    text = explain(short, "evil \x1b[2J ##[error]x", None, 2, "::error::x")
+
+    assert "evil \\x1b[2J #\\x23[error]x" in text
+    assert all(each.isprintable() for each in text.split("\n"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -19,7 +19,7 @@ from loopspec.conformance.drive import Outcome
 from loopspec.conformance.judge import Finding, Judge
 from loopspec.model.deviations import CHOICES, DEVIATIONS
 from loopspec.model.policy import Policy
-from loopspec.model.profiles import shown_as
+from loopspec.model.profiles import shown_as, switched
 
 __all__ = ["Known", "explain_outcome", "first_finding"]
 
@@ -34,8 +34,7 @@ class Known:
 
     def on(self, policy: Policy) -> Policy:
         """The policy with this answer."""
-        changes: dict[str, Any] = {self.field: self.value}
-        return attrs.evolve(policy, **changes)
+        return switched(self.field, self.value, policy)
 
     def __str__(self) -> str:
         """The ids, and the answer as it is typed."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from loopspec.conformance.explain import explain, shown
+from loopspec.conformance.explain import explain
 from loopspec.conformance.subjects.contract import SubjectFactory
 from loopspec.conformance.suite import EFFORTS, Result, check_subject
+from loopspec.conformance.visible import clean
 from loopspec.model.policy import PROFILES
 
 __all__ = ["ConformanceError", "run_conformance"]
@@ -54,5 +55,5 @@ def run_conformance(
         for each in result.found
     ]
     if not texts:
-        texts = [shown(f"{result.verdict}: {'; '.join(result.reasons)}", 4000)]
+        texts = [clean(f"{result.verdict}: {'; '.join(result.reasons)}", 4000)]
     raise ConformanceError("\n\n".join(texts), result)

@@ -9,6 +9,7 @@ import attrs
 
 from loopspec.conformance.judge import TRACE, Finding
 from loopspec.conformance.reduce import Reduced
+from loopspec.conformance.visible import clean
 from loopspec.model.scenario import Scenario
 
 __all__ = [
@@ -19,7 +20,6 @@ __all__ = [
     "finding_fields",
     "labelled",
     "seen_by",
-    "shown",
     "witness_line",
 ]
 
@@ -50,6 +50,9 @@ MINIMAL: Final = {
 """What is known of the length of a witness."""
 
 NOT_ASKED: Final = "not known: subject and model had parted before"
+
+READ_MAX: Final = 1000
+"""Longest line that a person reads of a finding, in characters."""
 
 SCENARIO: Final = "scenario"
 """The label of the witness itself, which is shown as it is pasted."""
@@ -158,13 +161,4 @@ def explain(
     lines = [f"{told.code} broken: {told.sentence}"]
     for label, values in finding_fields(told):
         lines += labelled(label, values)
-    return "\n".join(map(shown, lines))
-
-
-def shown(text: str, limit: int = 1000) -> str:
-    """One line in which a subject's text cannot act on a terminal, and not longer than is read."""
-    cut = len(text) - limit
-    text = text[:limit]
-    if not text.isprintable():
-        text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
-    return f"{text}… ({cut} more)" if cut > 0 else text
+    return "\n".join(clean(line, READ_MAX) for line in lines)

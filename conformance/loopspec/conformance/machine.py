@@ -268,24 +268,28 @@ class Player:
         self.lines.append(Line(call, window))
         self.drive.call(len(self.lines) - 1, call, inside)
 
+    def arm(self, armed: Armed) -> None:
+        """Arm a call, if the subject declares that it can be made in such a window."""
+        if armed.needs in self.can:
+            self.armed.append(armed)
+
     def arm_named(self, index: int, pick: int) -> None:
         """Arm some calls for the next delivery of a name, each pair alike."""
         for step in range(RARE_AT_ONCE):
             name, where = RARE[(index + step * RARE_APART) % len(RARE)]
-            self.armed.append(Armed(pick % 2, None, FAMILY_OF[name], pick, where, name))
+            self.arm(Armed(pick % 2, None, FAMILY_OF[name], pick, where, name))
         if pick % 3 == 0:
             early = ("turn/start", "agent/inbox/claimed", "step/start", "provider")[index % 4]
-            self.armed.append(Armed(0, None, "cancel", index % 4, early))
+            self.arm(Armed(0, None, "cancel", index % 4, early))
         if pick == len(KEYS):
             where = tuple(KEYS)[index % len(KEYS)]
-            self.armed.append(Armed(0, None, "live", pick, where, "dispose"))
+            self.arm(Armed(0, None, "live", pick, where, "dispose"))
 
     def delivered(self, seen: Observation) -> None:
         """A delivery is under way: make what was armed for it, first what waits some ticks more.
 
         That is the order in which a replay arms its lines.
         """
-        self.armed = [arm for arm in self.armed if arm.needs in self.can]
         where = (seen.name, seen.listener)
         number, life = self.drive.counts[where], self.drive.lives
         for arm in sorted(self.armed, key=lambda arm: arm.ticks is None):
@@ -391,8 +395,8 @@ class Player:
     def race(self, name: str, where: str, early: str, pick: int) -> None:
         """Arm a call for a delivery, perhaps behind a cancel, and let a turn come there."""
         if early:
-            self.armed.append(Armed(0, None, "cancel", pick % 4, early, "cancel"))
-        self.armed.append(Armed(pick % 2, None, FAMILY_OF[name], pick, where, name))
+            self.arm(Armed(0, None, "cancel", pick % 4, early, "cancel"))
+        self.arm(Armed(pick % 2, None, FAMILY_OF[name], pick, where, name))
         self.make("inject", pick)
         self.make("followup", pick)
         for _ in range(len(GATES)):
@@ -409,16 +413,16 @@ class Player:
             self.call_now("cancel", pick % 4, Window(), inside=False)
             self.drive.settle()
         self.make("inject", pick)
-        self.armed.append(Armed(pick // 2 % 2, None, FAMILY_OF[name], pick, where, name))
+        self.arm(Armed(pick // 2 % 2, None, FAMILY_OF[name], pick, where, name))
         self.make("remove" if where == "agent/inbox/discarded" else "append", pick)
 
     def behind_maintenance(self, name: str, pick: int) -> None:
         """A call a tick behind what the end of a maintenance task has started."""
         self.make("maintenance", 0)
         self.make("followup", pick)
-        self.armed.append(Armed(0, 1, FAMILY_OF[name], pick, "agent/status", name))
+        self.arm(Armed(0, 1, FAMILY_OF[name], pick, "agent/status", name))
         if pick % 2:
-            self.armed.append(Armed(0, None, "cancel", pick % 4, "turn/start", "cancel"))
+            self.arm(Armed(0, None, "cancel", pick % 4, "turn/start", "cancel"))
         label = self.open_gate(0)
         if label is not None and not self.broken:
             self.answer_now(label, 0)
@@ -426,7 +430,6 @@ class Player:
     def between_ticks(self, gate: str) -> None:
         """What was armed for no tick is made between an answer and the driver's next tick."""
         name = f"{gate} answer"
-        self.armed = [arm for arm in self.armed if arm.needs in self.can]
         while at_once := [each for each in self.armed if each.ticks == 0]:
             arm = at_once[0]
             self.armed.remove(arm)
@@ -503,7 +506,7 @@ def machine_for(
         @rule(deliveries=SOON, family=st.sampled_from(sorted(FAMILIES)), pick=SMALL)
         def arm_inside(self, deliveries: int, family: str, pick: int) -> None:
             """A call inside one of the next deliveries."""
-            self.player.armed.append(Armed(deliveries, None, family, pick))
+            self.player.arm(Armed(deliveries, None, family, pick))
 
         @rule(
             gate=st.sampled_from(sorted(set(GATES) - {"maintenance"})),
@@ -558,18 +561,18 @@ def machine_for(
         @rule(deliveries=SOON, pick=SMALL)
         def arm_cancel(self, deliveries: int, pick: int) -> None:
             """A cancel inside one of the next deliveries."""
-            self.player.armed.append(Armed(deliveries, None, "cancel", pick))
+            self.player.arm(Armed(deliveries, None, "cancel", pick))
 
         @rule(ticks=TICKS, pick=SMALL, family=st.sampled_from(["cancel", "deliver", "live"]))
         def arm_at_the_end(self, ticks: int, pick: int, family: str) -> None:
             """A call at the end of a turn: inside its end or the status behind it, or a tick on."""
             where = "turn/end" if pick % 2 else "agent/status"
-            self.player.armed.append(Armed(0, ticks or None, family, pick, where))
+            self.player.arm(Armed(0, ticks or None, family, pick, where))
 
         @rule(deliveries=SOON, ticks=TICKS, family=st.sampled_from(sorted(FAMILIES)), pick=SMALL)
         def arm_after(self, deliveries: int, ticks: int, family: str, pick: int) -> None:
             """A call some ticks after one of the next deliveries, or right behind an answer."""
-            self.player.armed.append(Armed(deliveries, ticks, family, pick))
+            self.player.arm(Armed(deliveries, ticks, family, pick))
 
         @precondition(lambda self: self.player.faulty)
         @rule(
@@ -580,7 +583,7 @@ def machine_for(
         def fault(self, fault: int, where: str, deliveries: int) -> None:
             """A fault armed at rest, or inside one of the next deliveries of a name."""
             if where:
-                self.player.armed.append(Armed(deliveries, None, "fault", fault, where))
+                self.player.arm(Armed(deliveries, None, "fault", fault, where))
                 return
             self.player.call_now("fault", fault, Window(), inside=False)
             self.player.drive.settle()

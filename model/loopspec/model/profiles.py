@@ -59,10 +59,10 @@ def base_of(field: str) -> str:
     return UNDER.get(field, "notes")
 
 
-def switched(field: str, value: object) -> Policy:
-    """The policy of `notes`, or of the field's own base, with one other value."""
+def switched(field: str, value: object, policy: Policy | None = None) -> Policy:
+    """A policy, by default that of `notes` or of the field's own base, with one other value."""
     changes: dict[str, Any] = {field: value}
-    return attrs.evolve(PROFILES[base_of(field)], **changes)
+    return attrs.evolve(PROFILES[base_of(field)] if policy is None else policy, **changes)
 
 
 @cache

@@ -193,7 +193,7 @@ def see_opened(session: Session, frame: Opened) -> Observation:
     return observation("opened", frame.by, session.turn, *lists, frame.repaired)
 
 
-OPENINGS: Final = (
+LOGS: Final = (
     row("flush", "at rest", "DR-05", always, flush),
     row("crash", "at any time", "RS-01 RS-02 RS-03 RS-04 RS-05 RS-06 RS-08", always, crash),
     row("resume", "of a live session", "RS-11", is_live, raise_log_busy),
@@ -218,4 +218,4 @@ LIVES: Final = (
     row("dispose", "", "DI-04 DI-05 DI-06 DI-09 DI-10", always, dispose),
 )
 
-ROWS: Final = LIVES + OPENINGS
+ROWS: Final = LIVES + LOGS
