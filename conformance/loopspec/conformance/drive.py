@@ -16,7 +16,7 @@ import attrs
 
 from loopspec.conformance.judge import Finding, Judge
 from loopspec.conformance.subjects.contract import Subject
-from loopspec.conformance.subjects.guarded import guarded
+from loopspec.conformance.subjects.guarded import Guarded, guarded
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES, Policy
 from loopspec.model.scenario import Line, Scenario
@@ -162,12 +162,21 @@ class Drive:
         """Keep a line with a window until its moment comes."""
         window, call = line.window, line.action
         assert isinstance(call, Call), "only calls have windows"
+        if isinstance(self.subject, Guarded) and self.subject.armed:
+            self.subject.arm(line, lambda: self.made_by_itself(index, line))
+            return
         if window.kind == "in":
             key = (window.name, window.listener, window.number)
             self.inside.setdefault(key, []).append((index, call))
         else:
             where = (window.name, window.number)
             self.after.setdefault(where, []).append((index, window.ticks, call))
+
+    def made_by_itself(self, index: int, line: Line) -> None:
+        """A subject that arms calls itself makes one of them now."""
+        assert isinstance(line.action, Call)
+        self.made.add(index)
+        self.note(Made(line.action, line.window.kind == "in"))
 
     def perform(self, index: int, action: Call | Answer) -> None:
         """One line at rest: make it and settle."""

@@ -12,12 +12,12 @@ an exception (`ControlError` and its children): the run could not be judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol, TypeAlias
 
 import attrs
 
-from loopspec.model.scenario import Scenario
+from loopspec.model.scenario import Line, Scenario
 from loopspec.model.scope import Scope
 from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Call, Message, Observation
@@ -25,6 +25,7 @@ from loopspec.model.words import Answer, Call, Message, Observation
 __all__ = [
     "CAPABILITIES",
     "FAULTS",
+    "Armed",
     "Lists",
     "Observer",
     "Subject",
@@ -209,6 +210,22 @@ class Subject(Protocol):
 
     def close(self) -> None:
         """End the session and free what it holds; observations made while closing are dropped."""
+
+
+class Armed(Protocol):
+    """A subject that is given the calls of a window before it begins, as a port is.
+
+    It makes them by itself, and never has `later` called.
+    """
+
+    def arm(self, line: Line, made: Callable[[], None], /) -> None:
+        """Make the call of `line` when its window comes, and tell `made` right before.
+
+        Called between `open` and the first call or answer.
+        """
+
+    def expect(self, actions: Sequence[Call | Answer], /) -> None:
+        """Be told what will be asked at rest, in order, if all goes as it should."""
 
 
 SubjectFactory: TypeAlias = Callable[[], Subject]

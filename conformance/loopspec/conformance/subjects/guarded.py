@@ -9,13 +9,14 @@ observer passes through unchanged, also when the adapter swallows it.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from threading import get_ident
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from loopspec.conformance.control import ControlError
 from loopspec.conformance.subjects.contract import CAPABILITIES, Lists, Subject, SubjectFactory
+from loopspec.model.scenario import Line
 from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Block, Call, Message, Observation
 
@@ -105,6 +106,21 @@ class Guarded:
     def later(self, ticks: int, action: Callable[[], None]) -> None:
         """Run an action of the suite later."""
         self._do("later", lambda: self._subject.later(ticks, lambda: self._pass(action)))
+
+    @property
+    def armed(self) -> bool:
+        """Whether the subject makes the calls of windows by itself (`Armed`)."""
+        return hasattr(self._subject, "arm")
+
+    def arm(self, line: Line, made: Callable[[], None]) -> None:
+        """Give an armed subject a call that waits."""
+        subject: Any = self._subject
+        self._do("arm", lambda: subject.arm(line, lambda: self._pass(made)))
+
+    def expect(self, actions: Sequence[Call | Answer]) -> None:
+        """Tell an armed subject what will be asked."""
+        subject: Any = self._subject
+        self._do("expect", lambda: subject.expect(actions))
 
     def gates(self) -> tuple[tuple[str, bool], ...]:
         """The open gates."""
