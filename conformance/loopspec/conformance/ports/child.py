@@ -98,7 +98,7 @@ class Child:
         Raises PortError when the command cannot be started at all.
         """
         if importlib.util.find_spec("psutil") is None:
-            msg = "expected psutil, which keeps adapters, to be installed: pip install loopspec[ports]"
+            msg = "expected psutil, which keeps adapters: pip install loopspec[ports]"
             raise PortError(msg)
         self.limits = limits or ChildLimits()
         self.argv = list(argv)
