@@ -95,6 +95,13 @@ expected; 2 one is not a log; 3 one is unknown, or nothing was checked.
     help="Most that a log may decompress to.  [default: 4 GiB]",
 )
 @click.option(
+    "--step-limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=10_000_000_000,
+    help="Most steps that SQLite may take to read a log.  [default: 10,000,000,000]",
+)
+@click.option(
     "--depth-limit",
     metavar="N",
     type=click.IntRange(min=1, max=900),
@@ -114,6 +121,7 @@ def command(
     as_json: bool,
     line_limit: int,
     size_limit: int,
+    step_limit: int,
     depth_limit: int,
 ) -> int:
     """Check session logs of any version against the specification.
@@ -130,7 +138,7 @@ def command(
     began = time.perf_counter()
     wanted = expectations(expect)
     acceptor = acceptor_for(profiles)
-    limits = Limits(line=line_limit, depth=depth_limit, decompressed=size_limit)
+    limits = Limits(line_limit, depth_limit, size_limit, steps=step_limit)
     logs = judge_paths(paths, acceptor, Options(resend == "allowed"), limits)
     if edits:
         return try_edits(logs, acceptor)

@@ -100,16 +100,26 @@ class Reading:
         self.notes: dict[str, int] = {}
         self.peak = 1
 
-    def copy(self) -> Reading:
-        """The same reading, to go on with in another way."""
+    def without_pending(self) -> Reading:
+        """The same reading, to go on with empty lists."""
         other = Reading(self.acceptor, self.options, self.old_order)
         other.held = list(self.held)
-        other.story = self.story.copy()
+        other.story = self.story.without_pending()
         other.sessions = self.sessions
         other.taken = self.taken.copy()
         other.notes = dict(self.notes)
         other.peak = self.peak
         return other
+
+    def goes_on_as(self, other: Reading) -> bool:
+        """Whether whatever follows is taken alike by both."""
+        return (
+            self.old_order == other.old_order
+            and self.sessions == other.sessions
+            and self.story == other.story
+            and self.held == other.held
+            and self.taken == other.taken
+        )
 
     def note(self, text: str) -> None:
         """Count something that is told and breaks nothing."""

@@ -41,6 +41,10 @@ BOUNDARIES: Final = frozenset({"TURNS", "STEPS"})
 """The relations that logs of every age keep to; tools that normalise logs break others."""
 
 
+READINGS_MAX: Final = 32
+"""How many readings are followed; each fork inside the log may leave one more."""
+
+
 class Judge:
     """Takes the records of one log and says what they amount to."""
 
@@ -177,7 +181,11 @@ class Judge:
             else:
                 left.append(reading)
         if record.name == "session/end-seed" and record.data.inherited:
-            left += [each for reading in left for each in self.without_pending(reading)]
+            for each in [each for reading in left for each in self.without_pending(reading)]:
+                if not any(each.goes_on_as(other) for other in left):
+                    left.append(each)
+            if len(left) > READINGS_MAX:
+                self.damage = f"it is forked so often that more than {READINGS_MAX} readings fit"
         self.readings = left
 
     def parted(self, reading: Reading, finding: Finding) -> None:
@@ -206,7 +214,7 @@ class Judge:
         """The cut of a fork whose inbox begins empty (ID-10)."""
         self.marks["a fork that begins with an empty inbox"] = None
         for reading in self.readings:
-            reading.story.forget_pending()
+            reading.story = reading.story.without_pending()
             if not reading.story.turn_open:
                 reading.restart()
 
@@ -214,8 +222,7 @@ class Judge:
         """A fork may begin with the pending messages of its parent, or without."""
         self.marks["a fork that inherits"] = None
         if reading.story.pending:
-            other = reading.copy()
-            other.story.forget_pending()
+            other = reading.without_pending()
             other.note("the fork begins with an empty inbox, as forks of older logs do")
             if not other.story.turn_open:
                 other.restart()
@@ -232,8 +239,6 @@ class Judge:
         if reading is not None:
             for text, count in reading.notes.items():
                 told[text if count == 1 else f"{text} ({count} times)"] = None
-            if reading.story.claimed.forgot or reading.story.entered.forgot:
-                told["older ids were forgotten: one that comes again late is not noticed"] = None
         finding = self.broken
         return Judged(
             name=name,

@@ -65,6 +65,8 @@ class Limits:
     depth: int = 128
     decompressed: int = 4096 * MIB
     window: int = 128 * MIB
+    steps: int = 10_000_000_000
+    """Steps of SQLite; a record takes some twenty."""
 
 
 @attrs.frozen(slots=True)

@@ -16,11 +16,11 @@ import attrs
 from msgspec import UNSET
 
 from loopspec.conformance.trace.acceptor import ENTERED, KEPT, ONE_CALL, named
+from loopspec.conformance.trace.ids import Ids
 from loopspec.conformance.trace.records import Record
 from loopspec.model.words import FIRST, NEXT_STEP, NEXT_TURN, Observation, observation
 
 __all__ = [
-    "Ids",
     "Pending",
     "Story",
     "asked_of_table",
@@ -30,9 +30,6 @@ __all__ = [
 ]
 
 PLACEHOLDER: Final = re.compile(r"\{\{.*\}\}")
-REMEMBERED: Final = 1_000_000
-"""How many claimed or entered ids are remembered at least; so memory is bounded."""
-
 NEVER: Final = 99
 """A number that no record of the table carries."""
 
@@ -42,39 +39,6 @@ SPLICED: Final = "agent/inbox/spliced"
 def is_placeholder(message_id: str) -> bool:
     """Whether an id was put in by a tool that normalised the log, so that it names nothing."""
     return "{{" in message_id and PLACEHOLDER.search(message_id) is not None
-
-
-class Ids:
-    """A set of ids in bounded memory: the oldest are forgotten, `REMEMBERED` at a time."""
-
-    def __init__(self) -> None:
-        """Begin empty."""
-        self.new: set[int] = set()
-        self.old: set[int] = set()
-        self.forgot = False
-
-    def add(self, message_id: str) -> None:
-        """Remember an id."""
-        self.new.add(hash(message_id))
-        if len(self.new) >= REMEMBERED:
-            self.forgot = self.forgot or bool(self.old)
-            self.old, self.new = self.new, set()
-
-    def discard(self, message_id: str) -> None:
-        """Forget an id."""
-        self.new.discard(hash(message_id))
-        self.old.discard(hash(message_id))
-
-    def __contains__(self, message_id: str) -> bool:
-        """Whether an id is remembered."""
-        number = hash(message_id)
-        return number in self.new or number in self.old
-
-    def copy(self) -> Ids:
-        """The same ids, to go on with in another way."""
-        other = Ids()
-        other.new, other.old, other.forgot = set(self.new), set(self.old), self.forgot
-        return other
 
 
 @attrs.frozen(slots=True)
@@ -163,11 +127,10 @@ class Story:
         """How long the lists are for the table."""
         return min(len(self.next_turn), KEPT), min(len(self.next_step), KEPT)
 
-    def forget_pending(self) -> None:
-        """Begin with empty lists, as a fork that does not inherit them."""
-        self.next_turn.clear()
-        self.next_step.clear()
-        self.pending.clear()
+    def without_pending(self) -> Story:
+        """The same story with empty lists, as a fork that does not inherit them."""
+        lists: dict[str, Any] = {"next_turn": [], "next_step": [], "pending": {}}
+        return attrs.evolve(self, **lists).copy()
 
     def removed_by(self, record: Record) -> list[Pending]:
         """What a splice takes out of its list."""
