@@ -124,6 +124,8 @@ def stored(path: Path, text: str = TEXT, sealed: bool = True) -> Path:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
+    mark = digest(b"loopspec name\0" + (1).to_bytes(8, "big") + b"s")
+    connection.execute("INSERT INTO session VALUES (1, 's', ?)", (mark,))
     link = digest(b"loopspec session\0s")
     rows = records_of(text)
     for seq, row in enumerate(rows):
@@ -133,10 +135,10 @@ def stored(path: Path, text: str = TEXT, sealed: bool = True) -> Path:
             data["call"] = data.pop("callId", None) or data["message"].pop("toolCallId")
         body = json.dumps(row).encode()
         link = digest(link + seq.to_bytes(8, "big") + body)
-        connection.execute("INSERT INTO record VALUES ('s', ?, ?, ?)", (seq, body, link))
+        connection.execute("INSERT INTO record VALUES (NULL, 1, ?, ?, ?)", (seq, body, link))
     if sealed:
         seal = digest(b"closed\0" + link + len(rows).to_bytes(8, "big"))
-        connection.execute("INSERT INTO closed VALUES ('s', ?, ?)", (len(rows), seal))
+        connection.execute("INSERT INTO closed VALUES (1, ?, ?)", (len(rows), seal))
     connection.commit()
     connection.close()
     return path
@@ -154,7 +156,7 @@ def killed(folder: Path, text: str = TEXT) -> Path:
     connection.execute("DELETE FROM record WHERE seq >= 8")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for row in rows:
-        connection.execute("INSERT INTO record VALUES (?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?)", row)
     left = folder / "left.sqlite"
     for suffix in ("", "-wal"):
         shutil.copyfile(f"{path}{suffix}", f"{left}{suffix}")
@@ -177,6 +179,7 @@ def rows_of(path: Path) -> list[Any] | None:
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     try:
         records = connection.execute("SELECT * FROM record ORDER BY session, seq").fetchall()
+        records += connection.execute("SELECT * FROM session").fetchall()
         return records + connection.execute("SELECT * FROM closed").fetchall()
     except (sqlite3.Error, UnicodeDecodeError):
         return None

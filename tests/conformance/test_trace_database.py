@@ -67,6 +67,7 @@ def test_a_broken_log_on_sqlite_is_broken(tmp_path: Path) -> None:
         ("DELETE FROM record WHERE seq = 7", "closed with 8 records"),
         ("UPDATE closed SET records = 7", "closed with 7 records"),
         ("UPDATE record SET seq = 70 WHERE seq = 7", "its number is 70"),
+        ("UPDATE session SET name = 't'", "its mark does not fit"),
     ],
 )
 def test_what_the_chain_does_not_vouch_for_is_damage(
@@ -98,7 +99,7 @@ TWICE = (
         (
             "DROP TABLE record",
             "CREATE VIEW record AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) "
-            "SELECT 's' AS session, i AS seq, x'' AS body, x'' AS chain FROM n",
+            "SELECT i AS id, 1 AS session, i AS seq, x'' AS body, x'' AS chain FROM n",
         ),
     ],
     ids=lambda statements: statements[-1][:20],
@@ -115,7 +116,8 @@ def test_a_schema_that_is_not_ours_is_refused(tmp_path: Path, statements: tuple[
     ("statement", "said"),
     [
         ("PRAGMA application_id = 7", "got application id 0x7"),
-        ("PRAGMA user_version = 1", "expected log format 2 on SQLite, got format 1"),
+        ("PRAGMA user_version = 2", "expected log format 3 on SQLite, got format 2"),
+        ("DELETE FROM session", "expected a name for each session, got records of session 1"),
     ],
 )
 def test_a_database_of_another_program_is_no_log(tmp_path: Path, statement: str, said: str) -> None:
@@ -230,7 +232,8 @@ def test_the_process_that_reads_limits_itself(tmp_path: Path) -> None:
     )
 
     assert b"" == done.stderr
-    assert b"d" == done.stdout[10:11], done.stdout[:200]
+    behind_the_name = 10 + 9 + 8 + 16
+    assert b"d" == done.stdout[behind_the_name:][:1], done.stdout[:200]
 
 
 def test_the_log_of_the_shipped_loop_is_evidence(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from loopspec.impl import (
     SessionLog,
     fixed_clock,
 )
+from loopspec.impl.logfile import HowWritten
 
 
 def path_in(folder: Path) -> Path:
@@ -123,7 +124,7 @@ def test_settings_of_the_connection_that_writes(tmp_path: Path) -> None:
         "busy_timeout": 0,
         "trusted_schema": 0,
         "cell_size_check": 1,
-        "user_version": 2,
+        "user_version": 3,
     }
     with SessionLog.create(path_in(tmp_path)) as log:
         assert expected == {name: setting(log, name) for name in expected}
@@ -307,11 +308,18 @@ def damage(path: Path, statement: str) -> None:
         ("UPDATE record SET body = 'text' WHERE seq = 1", "record 1 .*damaged"),
         ("UPDATE record SET chain = zeroblob(16) WHERE seq = 1", "record 1 .*damaged"),
         ("UPDATE record SET body = (SELECT body FROM record) WHERE seq = 1", "record 1 .*damaged"),
-        ("UPDATE record SET session = 'mail' WHERE seq = 1", "holds 2 sessions: mail, main"),
+        ("UPDATE record SET session = 2 WHERE seq = 1", "lacks record 1; the next one is 2"),
+        ("UPDATE session SET name = 'mail'", "it has a session that is named 'mail'"),
+        ("DELETE FROM session", "records of session 1 have no name"),
+        ("UPDATE session SET id = 2", "it has a session that is named 'main'"),
+        ("UPDATE session SET mark = zeroblob(16)", "it has a session that is named 'main'"),
+        ("INSERT INTO session SELECT 2, name, mark FROM session", "a session that is named"),
+        ("UPDATE record SET id = 3000 WHERE seq = 1", "lacks record 1; the next one is 2"),
         ("UPDATE closed SET records = 2", "lacks record 3"),
         ("UPDATE closed SET seal = zeroblob(16)", "seal of its closing does not fit"),
         ("PRAGMA application_id = 1", "not a session log"),
         ("PRAGMA user_version = 9", "format 9"),
+        ("PRAGMA user_version = 2", "format 2; this version reads format 3"),
         ("DROP TABLE record", "tables are not those of a session log"),
         ("CREATE VIEW more AS SELECT 1", "tables are not those of a session log"),
     ],
@@ -388,6 +396,18 @@ def test_full_disk_fails_the_flush_of_a_log_with_a_thread(tmp_path: Path) -> Non
     log.close()
 
 
+@pytest.mark.parametrize("writer", ["thread", "inline"])
+def test_log_that_was_opened_again_is_sealed_again(tmp_path: Path, writer: HowWritten) -> None:
+    """Also when the appends after the opening are committed by the closing itself."""
+    SessionLog.create(path_in(tmp_path), writer=writer).close()
+    for count in (1, 2):
+        with SessionLog.open(path_in(tmp_path), writer=writer) as log:
+            assert "" == log.remark
+            log.append("turn/start", {"turn": count})
+    with SessionLog.open(path_in(tmp_path), writer=writer) as log:
+        assert ("", 2) == (log.remark, len(log.read()))
+
+
 def test_log_that_was_closed_says_nothing_and_one_that_was_not_says_so(tmp_path: Path) -> None:
     """The seal goes with the first append after it, and reading alone keeps it."""
     with SessionLog.create(path_in(tmp_path)) as log:
@@ -417,9 +437,9 @@ def test_log_without_records_is_closed_or_not_as_well(tmp_path: Path) -> None:
 def test_reading_passes_a_page_boundary() -> None:
     """No cursor stays open; the pages join without a gap."""
     with SessionLog.in_memory() as log:
-        for turn in range(1, 1002):
+        for turn in range(1, 1102):
             log.append("turn/start", {"turn": turn})
-        assert list(range(1001)) == [record.seq for record in log.read()]
+        assert list(range(1101)) == [record.seq for record in log.read()]
 
 
 def test_reading_can_begin_at_a_number() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from loopspec.impl import (
+    AppendRefused,
     BadArgument,
     FlushFailed,
     LogBusy,
@@ -25,6 +26,7 @@ from loopspec.impl import (
     fixed_clock,
 )
 from loopspec.impl.database import Connection, connect_sqlite
+from loopspec.impl.logfile import HowWritten
 
 
 class Watched:
@@ -84,7 +86,11 @@ class Opened:
         """What a reader of its own finds."""
         reader = sqlite3.connect(f"{self.file.as_uri()}?mode=ro", uri=True)
         try:
-            return list(reader.execute("SELECT session, seq FROM record").fetchall())
+            return list(
+                reader.execute(
+                    "SELECT name, seq FROM record JOIN session ON session = session.id"
+                ).fetchall()
+            )
         finally:
             reader.close()
 
@@ -234,6 +240,28 @@ def test_error_in_the_writer_reaches_those_who_wait(
         asyncio.run(log.flush())
 
 
+def test_session_whose_first_record_was_refused_has_no_name(tmp_path: Path) -> None:
+    """REFUSED: what is left is as it was, and the next append works."""
+    made: list[Watched] = []
+
+    def connect(uri: str) -> Connection:
+        made.append(Watched(uri))
+        return made[-1]
+
+    with Store.create(tmp_path / "store.sqlite", writer="inline", connect=connect) as store:
+        log, other = store.session("a"), store.session("b")
+        made[0].failing = "INSERT INTO record"
+        with pytest.raises(AppendRefused, match=r"record 0 .* could not be written"):
+            append(log)
+        assert () == store.sessions()
+        made[0].failing = ""
+        append(other)
+        append(log)
+        assert ("a", "b") == store.sessions()
+    with Store.open(tmp_path / "store.sqlite") as again:
+        assert [1, 1] == [len(again.session(name).read()) for name in again.sessions()]
+
+
 def test_loop_that_is_gone_hinders_nobody(opened: Opened) -> None:
     """Whoever waited in a loop that was closed meanwhile is passed over."""
     gone, log = asyncio.new_event_loop(), opened.store.session("a")
@@ -283,7 +311,7 @@ def test_damage_in_one_session_leaves_the_others(tmp_path: Path) -> None:
         for name in ("a", "b"):
             append(store.session(name), 2)
     database = sqlite3.connect(tmp_path / "store.sqlite")
-    database.execute("UPDATE record SET body = x'00' WHERE session = 'a' AND seq = 1")
+    database.execute("UPDATE record SET body = x'00' WHERE session = 1 AND seq = 1")
     database.commit()
     database.close()
     with Store.open(tmp_path / "store.sqlite") as store:
@@ -302,7 +330,7 @@ def test_record_of_another_history_does_not_fit(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "store.sqlite")
     database.execute(
         "UPDATE record SET (body, chain) = (SELECT body, chain FROM record "
-        "WHERE session = 'b' AND seq = 1) WHERE session = 'a' AND seq = 1"
+        "WHERE session = 2 AND seq = 1) WHERE session = 1 AND seq = 1"
     )
     database.commit()
     database.close()
@@ -362,10 +390,28 @@ def test_write_ahead_log_stays_small_beside_readers(opened: Opened) -> None:
     assert 1_000_000 < largest < 16 * 1024 * 1024
 
 
+@pytest.mark.parametrize("writer", ["thread", "inline"])
+def test_sessions_that_share_segments_are_read_apart(tmp_path: Path, writer: HowWritten) -> None:
+    """Records stand in the order of their commits; each session is read whole, from any number."""
+    path = tmp_path / "store.sqlite"
+    with Store.create(path, writer=writer, durability="process") as store:
+        logs = {name: store.session(name) for name in ("often", "seldom")}
+        for number in range(2500):
+            append(logs["often"])
+            if number % 500 == 0:
+                append(logs["seldom"])
+        whole = {name: [row.seq for row in log.read()] for name, log in logs.items()}
+    assert {"often": [*range(2500)], "seldom": [*range(5)]} == whole
+    with Store.open(path, writer=writer) as store:
+        for name, numbers in whole.items():
+            log = store.session(name)
+            for since in (0, 1, 3, 1022, 1023, 1024, 2047, 2048, 2499, 2500, 9000):
+                assert numbers[since:] == [record.seq for record in log.read(since)]
+
+
 def test_reader_cannot_write(opened: Opened) -> None:
     """One connection writes; any other is refused by SQLite itself."""
-    log = opened.store.session("a")
-    log.read()
+    opened.store.sessions()
     assert len(opened.made) == 2
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         opened.made[1].execute("DELETE FROM record")

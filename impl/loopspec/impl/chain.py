@@ -19,6 +19,13 @@ def first_link(session: str) -> bytes:
     return _digest(b"loopspec session\0" + session.encode("utf-8"))
 
 
+def name_mark(session_id: int, session: str) -> bytes:
+    """Return what stands beside a session's name, so that neither name nor id can change unseen."""
+    return _digest(
+        b"loopspec name\0" + session_id.to_bytes(8, "big", signed=True) + session.encode("utf-8")
+    )
+
+
 def next_link(previous: bytes, seq: int, body: bytes) -> bytes:
     """Return the link of a record, from the one before it."""
     return _digest(previous + seq.to_bytes(8, "big") + body)

@@ -18,18 +18,32 @@ from loopspec.impl.errors import BadArgument, LogUnreadable
 APPLICATION_ID: Final = 0x6C737063
 """Written into the file's header, so that another program's database is told from a log."""
 
-FORMAT: Final = 2
+FORMAT: Final = 3
+"""3 since records stand in the order of their appends; 2 had them in the order of sessions."""
+
 SYNCHRONOUS: Final = {"power": "FULL", "process": "NORMAL"}
 """What an acknowledged record survives: a power cut, or only the end of the process."""
 
 DAMAGE: Final = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises; names and messages need not be text any more."""
 
+SEGMENT_BITS: Final = 10
+"""Rows of 1,024 consecutive numbers are a segment, within which the index finds a session's rows.
+
+Rows are appended, whatever session they are of: the records of one commit fill a few pages at the
+end of the table, instead of one page of each session. An index by session alone would bring those
+pages back; by segment and session it grows at its end as well, and a session is read with one
+search in each segment.
+"""
+
 TABLES: Final = {
-    "record": "CREATE TABLE record (session TEXT NOT NULL, seq INTEGER NOT NULL, "
-    "body BLOB NOT NULL, chain BLOB NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID",
-    "closed": "CREATE TABLE closed (session TEXT NOT NULL PRIMARY KEY, "
-    "records INTEGER NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID",
+    "session": "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+    "mark BLOB NOT NULL)",
+    "record": "CREATE TABLE record (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, "
+    "seq INTEGER NOT NULL, body BLOB NOT NULL, chain BLOB NOT NULL)",
+    "place": f"CREATE INDEX place ON record (id >> {SEGMENT_BITS}, session)",
+    "closed": "CREATE TABLE closed (session INTEGER PRIMARY KEY, records INTEGER NOT NULL, "
+    "seal BLOB NOT NULL)",
 }
 """The whole schema. A file with any other is no session log of this format."""
 
@@ -121,21 +135,30 @@ def expect_log(connection: Connection, file: Path) -> None:
         raise LogUnreadable(msg)
     if version != FORMAT:
         msg = f"{file} has log format {version}; this version reads format {FORMAT}."
-        raise LogUnreadable(msg)
+        hint = (
+            "export it with the version that wrote it, and import it here."
+            if (version == FORMAT - 1)
+            else "open it with the version that wrote it."
+        )
+        raise LogUnreadable(msg, hint)
     if schema != TABLES:
         msg = f"{file} is damaged: its tables are not those of a session log."
         raise LogUnreadable(msg)
 
 
 def expect_sound(connection: Connection, file: Path) -> None:
-    """Raise `LogUnreadable` when SQLite finds the structure of the file broken."""
+    """Raise `LogUnreadable` when SQLite finds the structure of the file broken.
+
+    `quick_check` would not compare the index with the table: a record that is in the table alone is
+    found by nobody.
+    """
     try:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()
+        found = connection.execute("PRAGMA integrity_check(1)").fetchone()
     except DAMAGE as error:
         msg = f"{file} is damaged: {error}."
         raise LogUnreadable(msg) from error
     if found != ("ok",):
-        msg = f"{file} is damaged: SQLite's quick_check says {found[0] if found else None!r}."
+        msg = f"{file} is damaged: SQLite's integrity_check says {found[0] if found else None!r}."
         raise LogUnreadable(msg)
 
 

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from loopspec.impl.chain import close_seal, first_link, next_link
+from loopspec.impl.chain import close_seal, first_link, name_mark, next_link
 from loopspec.impl.commits import Commits
 from loopspec.impl.database import (
     DAMAGE,
+    SEGMENT_BITS,
     Connect,
     Connection,
     configure_reader,
@@ -33,8 +34,14 @@ from loopspec.impl.errors import BadArgument, LogBusy, LogClosed, LogUnreadable
 from loopspec.impl.ownership import Ownership, own
 from loopspec.impl.writers import Inline, Row, Writer, WriterThread
 
-PAGE: Final = 1000
-"""Rows fetched at a time: no cursor stays open while somebody else runs."""
+NAMES: Final = "SELECT id, name, mark FROM session ORDER BY id"
+STRAY: Final = "SELECT session FROM record WHERE session NOT IN (SELECT id FROM session) LIMIT 1"
+NEXT_SEGMENT: Final = f"SELECT min(id >> {SEGMENT_BITS}) FROM record WHERE id >> {SEGMENT_BITS} > ?"
+ROWS: Final = (
+    f"SELECT seq, body, chain FROM record WHERE id >> {SEGMENT_BITS} = ? AND session = ? "
+    "AND seq >= ? ORDER BY id"
+)
+"""Rows of one segment, fetched at once: no cursor stays open while somebody else runs."""
 
 Durability: TypeAlias = Literal["power", "process"]
 HowWritten: TypeAlias = Literal["thread", "inline"]
@@ -67,6 +74,7 @@ class LogFile:
         self._begun: set[str] = set()
         self._closed_because = ""
         self._is_new = False
+        self._knows_names = False
         self._is_sound = file is None
 
     @classmethod
@@ -175,12 +183,7 @@ class LogFile:
 
     def sessions(self) -> tuple[str, ...]:
         """Return the names of all sessions that have a record or were closed without one."""
-        union = "SELECT session FROM record UNION SELECT session FROM closed ORDER BY 1"
-        names = tuple(name for (name,) in self._fetched(union, (), "its sessions"))
-        if strange := [name for name in names if not isinstance(name, str)]:
-            msg = f"{self.name} is damaged: it has a session that is named {strange[0]!r}."
-            raise LogUnreadable(msg)
-        return names
+        return tuple(sorted(self._names()))
 
     def rows(self, session: str, since: int = 0) -> Iterator[Row]:
         """Read a session's records in pages, the ones not committed yet included."""
@@ -253,6 +256,9 @@ class LogFile:
 
     def _checked(self, session: str) -> tuple[int, str]:
         """Follow a session's chain to its end: the number of records, and what to say of it."""
+        if not self._knows_names:
+            self.commits.know_names(self._names())
+            self._knows_names = True
         head, count, what = first_link(session), 0, f"session {session!r} of {self.name}"
         for seq, body, link in self._stored(session, 0):
             if type(body) is not bytes or next_link(head, seq, body) != link:
@@ -260,7 +266,9 @@ class LogFile:
                 raise LogUnreadable(msg)
             head, count = link, seq + 1
         seals = self._fetched(
-            "SELECT records, seal FROM closed WHERE session = ?", (session,), "its seal"
+            "SELECT records, seal FROM closed WHERE session = ?",
+            (self.commits.number_of(session),),
+            "its seal",
         )
         for records, seal in seals:
             if records != count:
@@ -271,6 +279,9 @@ class LogFile:
                 raise LogUnreadable(msg)
         if self._connection is not None and self.file is not None and not self._is_sound:
             expect_sound(self._connection, self.file)
+            if stray := self._fetched(STRAY, (), "its sessions"):
+                msg = f"{self.name} is damaged: records of session {stray[0][0]} have no name."
+                raise LogUnreadable(msg)
             self._is_sound = True
         self.commits.know(session, head, sealed=bool(seals))
         remark = "" if seals or self.file is None else _remark(what, count)
@@ -278,22 +289,30 @@ class LogFile:
 
     def _stored(self, session: str, since: int) -> Iterator[tuple[int, Any, Any]]:
         """Fetch the stored rows from a number on; raises `LogUnreadable` at the first gap."""
-        expected = since
-        while True:
-            rows = self._fetched(
-                "SELECT seq, body, chain FROM record WHERE session = ? AND seq >= ? "
-                "ORDER BY seq LIMIT ?",
-                (session, expected, PAGE),
-                f"record {expected} or later",
-            )
-            for row in rows:
+        number = self.commits.number_of(session)
+        # Rows are counted from 1 over all sessions, so a record has no smaller number there.
+        segment, expected = (since >> SEGMENT_BITS) - 1, since
+        while number is not None:
+            what = f"record {expected} or later"
+            ((segment,),) = self._fetched(NEXT_SEGMENT, (segment,), what)
+            if segment is None:
+                return
+            for row in self._fetched(ROWS, (segment, number, since), what):
                 if row[0] != expected:
                     msg = f"{self.name} lacks record {expected}; the next one is {row[0]}."
                     raise LogUnreadable(msg)
                 yield row
                 expected += 1
-            if len(rows) < PAGE:
-                return
+
+    def _names(self) -> dict[str, int]:
+        """Fetch the names of the sessions, with their numbers, and check that they are whole."""
+        names: dict[str, int] = {}
+        for number, name, mark in self._fetched(NAMES, (), "its sessions"):
+            if not isinstance(name, str) or name in names or mark != name_mark(number, name):
+                msg = f"{self.name} is damaged: it has a session that is named {name!r}."
+                raise LogUnreadable(msg)
+            names[name] = number
+        return names
 
     def _fetched(self, sql: str, parameters: tuple[object, ...], what: str) -> list[Any]:
         if because := self.closed_because():

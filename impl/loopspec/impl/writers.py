@@ -14,8 +14,6 @@ import queue
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable
-from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 import attrs
@@ -73,7 +71,7 @@ class Inline:
         commits = self._commits
         pending = commits.pending
         try:
-            commits.insert(session, seq, body)
+            commits.insert(((session, seq, body),))
         except sqlite3.Error as error:
             if pending and not commits.pending:
                 # SQLite rolled the whole transaction back (a full disk does): records that
@@ -113,16 +111,15 @@ class Inline:
 
 @attrs.define(eq=False)
 class Unit:
-    """What one session handed over at once, and who waits for it."""
+    """What one session handed over at once, and who waits for it: on a loop, or in place."""
 
     session: str
     rows: list[Row]
-    seal: int | None = None
-    done: bool = False
-    failure: str = ""
-    waiters: list[tuple[asyncio.AbstractEventLoop | None, Callable[[], object]]] = attrs.field(
-        factory=list
-    )
+    seal: int | None
+    waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]]
+    blocked: list[threading.Event]
+    done: bool
+    failure: str
 
 
 class WriterThread:
@@ -143,33 +140,42 @@ class WriterThread:
 
     def insert(self, session: str, seq: int, body: bytes) -> None:
         """Keep the record until the session's next flush."""
-        self._kept.setdefault(session, []).append((seq, body))
+        kept = self._kept.get(session)
+        if kept is None:
+            self._kept[session] = [(seq, body)]
+        else:
+            kept.append((seq, body))
 
     async def flush(self, session: str) -> None:
         """Hand over what is kept and wait for its commit; awaits one bare future."""
-        unit = self._hand_over(session)
-        if unit is None:
-            return
-        loop = asyncio.get_running_loop()
-        if self._gathered and loop not in self._sending:
-            # Whoever flushes in this round of the loop goes with it: one transaction for them
-            # all, made while the loop has nothing to do.
-            self._sending.add(loop)
-            loop.call_soon(self._send, loop)
-        committed: asyncio.Future[None] = loop.create_future()
-        if self._tell(unit, loop, partial(_settle, committed)):
+        committed: asyncio.Future[None] | None = None
+        with self._lock:
+            unit = self._hand_over(session)
+            if unit is None:
+                return
+            if not unit.done:
+                loop = asyncio.get_running_loop()
+                committed = loop.create_future()
+                unit.waiters.append((loop, committed))
+                if self._gathered and loop not in self._sending:
+                    # Whoever flushes in this round of the loop goes with it: one transaction for
+                    # them all, made while the loop has nothing to do.
+                    self._sending.add(loop)
+                    loop.call_soon(self._send, loop)
+        if committed is not None:
             await committed
         if unit.failure:
             raise FlushFailed(unit.failure, HINT)
 
     def finish(self, session: str, count: int) -> None:
         """Hand over what is kept, with the seal, and block until it is committed."""
-        unit = self._hand_over(session, seal=count)
-        assert unit is not None, "a seal is always handed over"
-        self._send()
         committed = threading.Event()
-        if self._tell(unit, None, committed.set):
-            committed.wait()
+        with self._lock:
+            unit = self._hand_over(session, seal=count)
+            assert unit is not None, "a seal is always handed over"
+            unit.blocked.append(committed)
+        self._send()
+        committed.wait()
         if unit.failure:
             raise FlushFailed(unit.failure, HINT)
 
@@ -189,16 +195,19 @@ class WriterThread:
     # -- in the thread of whoever appends -----------------------------------------------------
 
     def _hand_over(self, session: str, seal: int | None = None) -> Unit | None:
-        handed = self._handed.setdefault(session, deque())
+        """Gather what is kept as a unit; returns the last unit of the session. Needs the lock."""
+        handed = self._handed.get(session)
+        if handed is None:
+            handed = self._handed[session] = deque()
         while handed and handed[0].done and not handed[0].failure:
             handed.popleft()
-        rows = self._kept.pop(session, [])
-        if rows or seal is not None:
-            unit = Unit(session, rows, seal)
-            handed.append(unit)
-            with self._lock:
-                self._gathered.append(unit)
-        return handed[-1] if handed else None
+        rows = self._kept.pop(session, None)
+        if rows is None and seal is None:
+            return handed[-1] if handed else None
+        unit = Unit(session, rows or [], seal, [], [], False, "")
+        handed.append(unit)
+        self._gathered.append(unit)
+        return unit
 
     def _send(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         """Give everything gathered to the thread, in the order in which it was handed over."""
@@ -214,16 +223,6 @@ class WriterThread:
                     target=self._run, name=f"writer of {self._name}", daemon=True
                 )
                 self._thread.start()
-
-    def _tell(
-        self, unit: Unit, loop: asyncio.AbstractEventLoop | None, waiter: Callable[[], object]
-    ) -> bool:
-        """Have the waiter called once the unit is done; False when it is done already."""
-        with self._lock:
-            if unit.done:
-                return False
-            unit.waiters.append((loop, waiter))
-            return True
 
     # -- in the writer's thread -----------------------------------------------------------------
 
@@ -246,42 +245,41 @@ class WriterThread:
         if self.failure:
             return
         try:
+            rows = [(unit.session, seq, body) for unit in units for seq, body in unit.rows]
+            if rows:
+                self._commits.insert(rows)
             for unit in units:
-                for seq, body in unit.rows:
-                    self._commits.insert(unit.session, seq, body)
                 if unit.seal is not None:
+                    # Nothing of its session can be behind it: who closes waits for this commit.
                     self._commits.seal(unit.session, unit.seal)
             self._commits.commit()
         except Exception as error:  # whatever it was, those who wait must hear of it
             self.failure = _not_durable(self._name, error)
 
     def _acknowledge(self, units: list[Unit]) -> None:
-        calls: dict[asyncio.AbstractEventLoop | None, list[Callable[[], object]]] = {}
+        settled: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+        blocked: list[threading.Event] = []
         with self._lock:
             for unit in units:
                 unit.failure = self.failure
                 unit.done = True
-                for loop, waiter in unit.waiters:
-                    calls.setdefault(loop, []).append(waiter)
-        for loop, waiters in calls.items():
-            if loop is None:
-                _call_all(waiters)
-                continue
+                blocked += unit.blocked
+                for loop, future in unit.waiters:
+                    settled.setdefault(loop, []).append(future)
+        for event in blocked:
+            event.set()
+        for loop, futures in settled.items():
             try:
-                loop.call_soon_threadsafe(_call_all, waiters)
+                loop.call_soon_threadsafe(_settle, futures)
             except RuntimeError:
                 continue  # that loop was closed: nobody waits there any more
 
 
-def _settle(future: asyncio.Future[None]) -> None:
-    """The one who waited may have been cancelled."""
-    if not future.done():
-        future.set_result(None)
-
-
-def _call_all(waiters: list[Callable[[], object]]) -> None:
-    for waiter in waiters:
-        waiter()
+def _settle(futures: list[asyncio.Future[None]]) -> None:
+    """Wake those who wait; one of them may have been cancelled."""
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
 
 
 def _not_written(seq: int, name: str, error: Exception) -> str:

@@ -166,6 +166,7 @@ class Sitting:
     def __init__(self, path: Path, session: str, judge: Judge, limits: Limits) -> None:
         """Begin a session, whose first link is made from its name."""
         self.name = f"{path} {session}"
+        self.session = session
         self.judge = judge
         self.limits = limits
         self.link = digest(b"loopspec session\0" + session.encode())
@@ -175,6 +176,10 @@ class Sitting:
     def take(self, kind: bytes, data: bytes) -> None:
         """Judge a row, unless nothing can change the verdict any more."""
         if self.judge.over:
+            return
+        if kind == b"m":
+            if data[8:] != digest(b"loopspec name\0" + data[:8] + self.session.encode()):
+                self.judge.damage = "the name of the session is damaged: its mark does not fit"
             return
         if kind == b"s":
             (count,), seal = struct.unpack_from(">q", data), data[8:]

@@ -6,13 +6,13 @@ Rules of this file. It runs as a process of its own, so that whatever a file doe
 here: memory and processor time of the process are limited, SQLite's own limits are small, and its
 steps are counted. It knows the standard library alone, and little of it, which is what makes it
 start fast. The file is never opened by SQLite unless somebody goes on writing it; a copy in FOLDER
-is. Nothing in the copy is believed: it has our numbers and our two tables and nothing else, and
+is. Nothing in the copy is believed: it has our numbers and our tables and nothing else, and
 SQLite finds its structure sound, before a record is read.
 
-A frame is a letter, its length in 8 bytes, and so many bytes: `n` the name of a session, `r` a
-record (its number, the length of its link, link and body), `s` the seal of the session (its count,
-and the seal), `x` why the file is no log, `d` why it is damaged, `b` that the steps were used up,
-and `e` at the end of all.
+A frame is a letter, its length in 8 bytes, and so many bytes: `n` the name of a session, `m` what
+vouches for the name (the number that stands for it, and its mark), `r` a record (its number, the
+length of its link, link and body), `s` the seal of the session (its count, and the seal), `x` why
+the file is no log, `d` why it is damaged, `b` that the steps were used up, and `e` at the end.
 """
 
 from __future__ import annotations
@@ -24,24 +24,33 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # a third of the time that a start takes
-    from collections.abc import Callable
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterator
+    from typing import Any, BinaryIO
 
 COPY = "log.sqlite"
 COPIED_AT_ONCE = 1 << 20
 APPLICATION_ID = 0x6C737063
-FORMAT = 2
+FORMAT = 3
 TABLES = {
-    "record": "CREATE TABLE record (session TEXT NOT NULL, seq INTEGER NOT NULL, "
-    "body BLOB NOT NULL, chain BLOB NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID",
-    "closed": "CREATE TABLE closed (session TEXT NOT NULL PRIMARY KEY, "
-    "records INTEGER NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID",
+    "session": "CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+    "mark BLOB NOT NULL)",
+    "record": "CREATE TABLE record (id INTEGER PRIMARY KEY, session INTEGER NOT NULL, "
+    "seq INTEGER NOT NULL, body BLOB NOT NULL, chain BLOB NOT NULL)",
+    "place": "CREATE INDEX place ON record (id >> 10, session)",
+    "closed": "CREATE TABLE closed (session INTEGER PRIMARY KEY, records INTEGER NOT NULL, "
+    "seal BLOB NOT NULL)",
 }
 """The whole schema; a view, a trigger or an index more could be anything."""
 
+OBJECTS = {
+    ("index" if name == "place" else "table", name, "record" if name == "place" else name, sql)
+    for name, sql in TABLES.items()
+}
 SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-SESSIONS = "SELECT session FROM record UNION SELECT session FROM closed ORDER BY 1"
-ROWS = "SELECT seq, body, chain FROM record WHERE session = ? ORDER BY seq"
+SESSIONS = "SELECT id, name, mark FROM session ORDER BY name"
+STRAY = "SELECT session FROM record WHERE session NOT IN (SELECT id FROM session) LIMIT 1"
+SEGMENT = "SELECT min(id >> 10) FROM record WHERE id >> 10 > ?"
+ROWS = "SELECT seq, body, chain FROM record WHERE id >> 10 = ? AND session = ? ORDER BY id"
 SEAL = "SELECT records, seal FROM closed WHERE session = ?"
 
 COPIES_MAX = 5
@@ -165,31 +174,44 @@ def opened(length: int, may_go_on: Callable[[], bool]) -> sqlite3.Connection:
     if version != FORMAT:
         raise Refused(f"expected log format {FORMAT} on SQLite, got format {version}")
     schema = connection.execute(SCHEMA).fetchmany(len(TABLES) + 1)
-    if sorted(schema, key=repr) != sorted(
-        (("table", name, name, sql) for name, sql in TABLES.items()), key=repr
-    ):
+    if len(schema) != len(OBJECTS) or set(schema) != OBJECTS:
         names = ", ".join(sorted(f"{kind} {name}" for kind, name, *_ in schema))[:80] or "no table"
-        raise Refused(f"expected the two tables of a session log, got {names}")
-    row = connection.execute("PRAGMA quick_check(1)").fetchone()
+        raise Refused(f"expected the tables of a session log, got {names}")
+    # Unlike quick_check it compares the index, by which records are found, with the table.
+    row = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if row != ("ok",):
         found = row[0] if row else None
         raise Refused(f"expected a sound database, SQLite finds {str(found)[:120]!r}")
+    if (stray := connection.execute(STRAY).fetchone()) is not None:
+        raise Refused(f"expected a name for each session, got records of session {stray[0]!r}")
     return connection
+
+
+def rows_of(connection: sqlite3.Connection, session: int) -> Iterator[tuple[Any, Any, Any]]:
+    """The rows of a session in the order of their appends: number, body and link of each.
+
+    Records of all sessions stand in one table; its index finds a session within 1,024 rows.
+    """
+    segment = -1
+    while (segment := connection.execute(SEGMENT, (segment,)).fetchone()[0]) is not None:
+        yield from connection.execute(ROWS, (segment, session))
 
 
 def write_rows(connection: sqlite3.Connection, out: BinaryIO) -> None:
     """Write the rows of every session, each with its seal."""
-    for (name,) in connection.execute(SESSIONS).fetchall():
-        if type(name) is not str:
+    for session, name, mark in connection.execute(SESSIONS).fetchall():
+        if (type(name), type(mark)) != (str, bytes):
             raise sqlite3.DatabaseError(f"a session is named by a value of {type(name).__name__}")
         write_frame(out, b"n", name.encode())
-        for place, (seq, body, chain) in enumerate(connection.execute(ROWS, (name,))):
+        write_frame(out, b"m", struct.pack(">q", session) + mark)
+        place = -1
+        for place, (seq, body, chain) in enumerate(rows_of(connection, session)):
             if (type(seq), type(body), type(chain)) != (int, bytes, bytes):
                 raise sqlite3.DatabaseError(
                     f"row {place}: its number, its body or its chain has another type"
                 )
             write_frame(out, b"r", struct.pack(">qq", seq, len(chain)) + chain + body)
-        for records, seal in connection.execute(SEAL, (name,)):
+        for records, seal in connection.execute(SEAL, (session,)):
             if type(records) is not int or type(seal) is not bytes:
                 raise sqlite3.DatabaseError(f"the seal behind row {place} has another type")
             write_frame(out, b"s", struct.pack(">q", records) + seal)
