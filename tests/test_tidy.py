@@ -371,8 +371,9 @@ def every_verb_has_a_heading(root: Path) -> Iterator[str]:
         is_verb = any(
             isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body
         )
-        if path.parent.name == "cli" and is_verb and f"## {path.stem}" not in lines:
-            yield f"docs/cli.md has no heading for {path.stem}"
+        verb = path.stem.replace("_", "-")
+        if path.parent.name == "cli" and is_verb and f"## {verb}" not in lines:
+            yield f"docs/cli.md has no heading for {verb}"
 
 
 def every_note_has_a_kind(root: Path) -> Iterator[str]:

@@ -22,9 +22,11 @@ VERBS: Final = {
     "differ": "find the shortest scenario on which two profiles, policies or tables part",
     "report": "render a run folder as a page, JUnit XML or JSON",
     "judge": "judge the recorded traces of a run folder again, without any subject",
+    "new-port": "write a complete adapter with a toy loop inside, to grow a port from",
+    "vectors": "write scenarios with the expected answers, for ports that cannot be run here",
     "doctor": "say what this machine has, and what its versions are known for",
 }
-"""Each verb with its line in `loopspec --help`; its module is `loopspec.cli.<verb>`."""
+"""Each verb with its line in `loopspec --help`; its module is `loopspec.cli.<verb>`, with `_`."""
 
 
 class _Verbs(click.Group):
@@ -38,8 +40,9 @@ class _Verbs(click.Group):
         """Import the module of a verb."""
         if name not in VERBS:
             return None
-        command = import_module(f"loopspec.cli.{name}").command
-        assert isinstance(command, click.Command), f"loopspec.cli.{name} has no command"
+        module = f"loopspec.cli.{name.replace('-', '_')}"
+        command = import_module(module).command
+        assert isinstance(command, click.Command), f"{module} has no command"
         return command
 
     def resolve_command(

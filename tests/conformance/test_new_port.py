@@ -1,0 +1,110 @@
+"""New ports: each is built as its user would, judged as a process, and runs its vectors."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+
+from loopspec.conformance.corpus import load_corpus
+from loopspec.conformance.drive import run_scenario
+from loopspec.conformance.ports.scaffold import LANGUAGES, new_port
+from loopspec.conformance.subjects.contract import needed
+from loopspec.conformance.subjects.port import Port, PortSubject
+
+
+@attrs.frozen
+class Toolchain:
+    """What a language needs on the machine, and how its port is tested and started."""
+
+    tool: str
+    test: tuple[str, ...]
+    adapter: tuple[str, ...]
+    build: tuple[str, ...] = ()
+
+
+TOOLCHAINS = {
+    "python": Toolchain(
+        sys.executable, (sys.executable, "-m", "unittest"), (sys.executable, "adapter.py")
+    ),
+}
+
+
+def run(folder: Path, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    """Run a command of the port where its user would."""
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture(scope="module", params=sorted(LANGUAGES))
+def port(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh port in one language, built."""
+    language: str = request.param
+    chain = TOOLCHAINS[language]
+    if shutil.which(chain.tool) is None:
+        if chain.tool in os.environ.get("LOOPSPEC_REQUIRE", "").split(","):
+            pytest.fail(f"{chain.tool} is required by LOOPSPEC_REQUIRE and not installed")
+        pytest.skip(f"{chain.tool} is not installed")
+    folder = tmp_path_factory.mktemp("ports") / language
+    for name, content in new_port(language, "inner-loop").items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    if chain.build:
+        done = run(folder, chain.build)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def process(port: Path) -> Iterator[Port]:
+    """The port as a process."""
+    command = TOOLCHAINS[port.name].adapter
+    path = port / command[-1]
+    made = Port([*command[:-1], str(path)])
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def test_the_toy_conforms_in_all_that_it_declares(process: Port) -> None:
+    """A sample of the corpus that its capabilities can play; its own tests play all of it."""
+    declared = frozenset(process.welcome.capabilities)
+    assert declared >= {"steering", "cancel", "assemble-gate", "calls-in-listeners", "batch"}
+    assert process.welcome.name == "inner-loop"
+    entries = [each for each in load_corpus() if needed(each.scenario) <= declared][::4]
+    for entry in entries:
+        outcome = run_scenario(PortSubject(process), entry.scenario)
+        assert (outcome.findings, all(outcome.made)) == ((), True), entry.name
+    assert len(entries) > 15
+    assert process.starts == 1
+
+
+def test_its_own_tests_play_the_vectors(port: Path) -> None:
+    """In the test framework of the language, and without any part of this project."""
+    done = run(port, TOOLCHAINS[port.name].test)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_its_own_tests_find_a_fault(port: Path) -> None:
+    """A vector whose answer is another one turns them red, and says which it was."""
+    path = port / "vectors.json"
+    text = path.read_text(encoding="utf-8")
+    name = '"name":"reject-spares-the-rest"'
+    assert name in text
+    before, after = text.split(name)
+    path.write_text(before + name + after.replace('"blocked"', '"completed"', 1), encoding="utf-8")
+    try:
+        done = run(port, TOOLCHAINS[port.name].test)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    assert done.returncode != 0
+    assert "reject-spares-the-rest" in done.stdout + done.stderr
