@@ -16,8 +16,8 @@ from tests.conformance import hostile_files
 NIGHT: Final = bool(os.environ.get("LOOPSPEC_NIGHT"))
 """Whether there is time for all of it."""
 
-LINES: Final = 100_000 if NIGHT else 1_600
-FLIPS: Final = 10_000 if NIGHT else 40
+LINES: Final = 100_000 if NIGHT else 800
+FLIPS: Final = 10_000 if NIGHT else 24
 PARTS: Final = 8
 
 ONE: Final = Acceptor()

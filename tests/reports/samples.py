@@ -165,34 +165,34 @@ def inconclusive() -> dict[str, Any]:
     return run
 
 
-def hostile() -> dict[str, Any]:
+def hostile(attack: str = HOSTILE) -> dict[str, Any]:
     """A broken run in which every free string of the subject is an attack, some very long."""
     run = broken()
     finding = run["findings"][0]
-    run["subject"] = {"name": HOSTILE, "version": "v" * 5000}
-    run["reasons"] = ["::error::" + HOSTILE]
-    run["replay"] = finding["replay"] = HOSTILE
+    run["subject"] = {"name": attack, "version": "v" * 5000}
+    run["reasons"] = ["::error::" + attack]
+    run["replay"] = finding["replay"] = attack
     for key in ("id", "title", "however", "did", "scenario"):
-        finding[key] = HOSTILE
-    finding["scenario"] = "followup A\n::set-env name=x::" + HOSTILE + "\n" + "z" * 20_000
-    finding["because"] = [HOSTILE, "::warning::x"]
+        finding[key] = attack
+    finding["scenario"] = "followup A\n::set-env name=x::" + attack + "\n" + "z" * 20_000
+    finding["because"] = [attack, "::warning::x"]
     finding["allowed"] = ["A" * 3000]
     for entry in finding["diagram"]:
-        entry["label"] += " " + HOSTILE
-        entry["next_turn"] = [HOSTILE, "m" * 900]
+        entry["label"] += " " + attack
+        entry["next_turn"] = [attack, "m" * 900]
         entry["next_step"] = [f"m{number}" for number in range(60)]
-        entry["status"] = HOSTILE
+        entry["status"] = attack
     for part, keys in (
         ("stages", ("name", "note")),
         ("properties", ("code", "name", "sentence", "note")),
         ("rows", ("frame", "name", "observation")),
     ):
         for item in run[part]:
-            item.update({key: HOSTILE for key in keys})
+            item.update({key: attack for key in keys})
     run["cells"].append(
-        {"call": HOSTILE, "window": HOSTILE, "driver": HOSTILE, "enabled": True, "reached": 0}
+        {"call": attack, "window": attack, "driver": attack, "enabled": True, "reached": 0}
     )
-    run["versions"][HOSTILE] = HOSTILE
+    run["versions"][attack] = attack
     return run
 
 

@@ -1,58 +1,35 @@
 """Payloads in every string of a log, through every sink: shown, and acted on by nobody.
 
-What a terminal, a browser, an XML reader, a Markdown reader or the runner of a CI would act on is
-told apart by rules of their own, which are written here again and not taken from the product.
+The other readers are asked themselves: an XML reader, a Markdown reader, a browser.
 """
 
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Final
 
 import attrs
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from loopspec.conformance.trace import Finding, Judged, Limits, Tail
 from loopspec.conformance.trace.notation import log_of
+from loopspec.conformance.visible import clean, whole_characters
+from loopspec.reports import to_json, to_junit
+from loopspec.reports.run import decode_run
+from loopspec.reports.terminal import lines_of
 from loopspec.reports.text import json_text, printed
 from loopspec.reports.timeline import timeline_page
 from loopspec.reports.traced import Traced, traced_document, traced_lines
-from loopspec.reports.traced_files import traced_junit, traced_markdown
-
-PAYLOADS = (
-    *("\x1b[2J\x1b[H", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\y", "\x9b31m", "\x07\x08\x7f"),
-    *(
-        "a\nb",
-        "a\r\nb",
-        "a\rb",
-        "a\tb",
-        "a\x0bb",
-        "a\x0cb",
-        "a\x00b",
-        "a\x85b",
-        "a\u2028b",
-        "a\u2029b",
-    ),
-    *("a\u202eb", "a\u2066b\u2069", "a\u200bb", "a\u200db", "a\ufeffb", "a\u00adb", "\u061ca"),
-    *("\ud800", "\udfff", "a\ufffe", "a\uffff", "\U000e0001", "\ue000", "\U0001fffe"),
-    *("::error::x", "  ::warning file=a::x", "::set-output name=a::b", "::stop-commands::x"),
-    *("##[error]x", "a ##[group]b", "##vso[task.setvariable variable=a]b", "##VSO[x]y"),
-    *("##teamcity[buildStatus text='x']", "section_start:1:x", "\x1b[0Ksection_end:1:x\r"),
-    *("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</title><script>", "</style>"),
-    *("<!--", "]]>", "&lt;b&gt;", "'\"><svg onload=alert(1)>", "javascript:alert(1)", "{{ 7*7 }}"),
-    *("{% raw %}", "`code`", "``` fence ```", "a | b", "[a](javascript:x)", "![a](http://x)"),
-    *(
-        "<b>@name #1</b>",
-        "a" * 5_000,
-        "http://example.invalid/",
-        "=1+1",
-        "-rf",
-        "../x",
-        "%0A::error::",
-    ),
-)
+from loopspec.reports.traced_files import code_span, traced_junit, traced_markdown
+from tests.reports import samples
+from tests.reports.payloads import ACTING, PAYLOADS, needs_plain
 
 
 def hostile(text: str) -> Judged:
@@ -78,26 +55,6 @@ def run_of(text: str) -> Traced:
     """A run over two such logs, one of them without a finding, and an expectation."""
     other = attrs.evolve(hostile(text), verdict="unknown", finding=None)
     return Traced((hostile(text), other), (text,), 0.1)
-
-
-def runner_commands(line: str) -> list[str]:
-    """What a hosted CI would take for a command in one line of a log."""
-    found = re.findall(r"##\[|##vso\[|##teamcity\[|section_(?:start|end):", line, re.IGNORECASE)
-    return found + re.findall(r"^\s*::[a-z-]+.*::", line)
-
-
-ACTING = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-    "\ufff9-\uffff\ud800-\udfff\ue000-\uf8ff\U000e0000-\U000e0fff]"
-)
-
-
-def needs_plain(text: str) -> None:
-    """Nothing in it moves a cursor, hides a character or speaks to a runner."""
-    assert not ACTING.search(text)
-    for line in text.split("\n"):
-        assert [] == runner_commands(line)
-    text.encode("utf-8")
 
 
 def terminal(traced: Traced) -> str:
@@ -138,19 +95,86 @@ def test_junit_is_xml_with_the_same_cases() -> None:
         assert {"testsuites", "testsuite", "testcase", "failure", "error"} == tags
 
 
-def spans_of(line: str) -> str:
-    """A line of Markdown without its code spans."""
-    return re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", line)
+MARKDOWN: Final = MarkdownIt("gfm-like", {"linkify": False})
+"""Tables and strike-through as forges have them; links are found by them in plain text only."""
 
 
-def test_markdown_holds_foreign_text_in_code_spans_only() -> None:
-    """Outside them stand our own words, so that nothing becomes a link, a name or a tag."""
-    words = re.compile(r"[\w\s*|:,.#()\-]*")
+def rendered(text: str) -> tuple[set[str], str, list[str]]:
+    """What a reader of Markdown makes of a text: kinds of parts, plain text, code spans."""
+    kinds, plain, spans = set[str](), "", list[str]()
+    for block in MARKDOWN.parse(text):
+        kinds.add(block.type)
+        for part in block.children or ():
+            kinds.add(part.type)
+            if part.type == "code_inline":
+                spans.append(part.content)
+            else:
+                plain += part.content
+    return kinds, plain, spans
+
+
+OUR_PARTS: Final = re.compile(
+    r"(?:heading|paragraph|table|thead|tbody|tr|th|td|bullet_list|list_item|strong)_(?:open|close)"
+    r"|inline|text|code_inline"
+)
+
+
+def test_markdown_shows_foreign_text_in_code_spans_only() -> None:
+    """As it is, and outside of spans stand our own words: no link, no name, no tag, no number."""
     for payload in PAYLOADS:
-        for line in traced_markdown(run_of(payload)).split("\n"):
-            rest = spans_of(line)
-            assert words.fullmatch(rest), (payload, line)
-            assert line.count("|") in (0, 6)
+        kinds, plain, spans = rendered(traced_markdown(run_of(payload)))
+        assert not {kind for kind in kinds if not OUR_PARTS.fullmatch(kind)}, payload
+        assert re.fullmatch(r"[\w\s:,]*", plain), (payload, plain)
+        shown = clean(payload, 200).replace("|", "\\x7c")
+        assert 3 <= spans.count(shown) + spans.count(shown.strip()), (payload, spans)
+
+
+NIGHT: Final = bool(os.environ.get("LOOPSPEC_NIGHT"))
+PIECES: Final = (
+    *(each for each in PAYLOADS if len(each) < 100),
+    *(
+        "::",
+        ":",
+        "#",
+        "##",
+        "[",
+        "]",
+        "\x1b",
+        "\x9b",
+        "`",
+        "\\",
+        "|",
+        "\u3000",
+        "\xa0",
+        "section_",
+        "x",
+    ),
+)
+STRINGS: Final = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join)
+
+
+@settings(
+    max_examples=20_000 if NIGHT else 1_000, deadline=None, suppress_health_check=list(HealthCheck)
+)
+@given(text=STRINGS, place=st.sampled_from(("", "a", "because  ", " ")))
+def test_no_generated_string_is_a_command_or_an_escape(text: str, place: str) -> None:
+    """Wherever it stands in a line, and however it was put together."""
+    needs_plain(printed([place + text, f"{place}{clean(text)} {clean(text)}"]))
+    needs_plain(json_text({text: [place + text]}))
+    needs_plain(code_span(text))
+    assert not re.search("\n", clean(text))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=STRINGS)
+def test_no_generated_string_acts_in_a_whole_report(text: str) -> None:
+    """Of a log and of a run, in each form."""
+    for sink in SINKS.values():
+        needs_plain(sink(run_of(text)))
+    run = decode_run(whole_characters(json.dumps(samples.hostile(text))).encode())
+    needs_plain("".join(f"{line}\n" for line, _ in lines_of(run, cells=True)))
+    for form in (to_junit, to_json):
+        needs_plain(form(run))
 
 
 class Tags(HTMLParser):

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from loopspec.conformance.subjects.guarded import INTEGER_MAX, KINDS, WHO
+from loopspec.conformance.visible import whole_characters
 from loopspec.model.words import (
     CALLS,
     CAUSES,
@@ -66,7 +67,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 
 def trace_text(trace: Iterable[Entry]) -> str:
     """A trace as JSON lines, one entry a line."""
-    return "".join(json.dumps(entry_json(entry)) + "\n" for entry in trace)
+    return "".join(whole_characters(json.dumps(entry_json(entry))) + "\n" for entry in trace)
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - JSON

@@ -36,6 +36,7 @@ import attrs
 from loopspec.conformance.drive import Outcome
 from loopspec.conformance.entries import entry_json
 from loopspec.conformance.folder import CREATE, FolderError, cannot_write, sync_folder
+from loopspec.conformance.visible import whole_characters
 
 if TYPE_CHECKING:
     from loopspec.conformance.reduce import Reduced
@@ -236,7 +237,7 @@ class EvidenceFile(Recorder):
         """One line in one piece; what the disk takes only in part is taken back."""
         if self._lost is not None:  # a run that goes on for a while must not leave a gap behind it
             raise self._lost
-        data = json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
+        data = whole_characters(json.dumps(line, separators=(",", ":"))).encode("ascii") + b"\n"
         left = memoryview(data)
         try:
             while left:

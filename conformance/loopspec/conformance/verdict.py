@@ -22,6 +22,7 @@ from loopspec.conformance.entries import trace_text
 from loopspec.conformance.explain import seen_by
 from loopspec.conformance.folder import write_whole
 from loopspec.conformance.suite import Reported, Result
+from loopspec.conformance.visible import whole_characters
 from loopspec.model.properties import FAULT_PROPERTIES, PROPERTIES
 from loopspec.model.table import TABLE
 
@@ -170,7 +171,8 @@ def run_document(
 
 def write_document(folder: Path, document: dict[str, Any]) -> None:
     """Write `run.json`; raises FolderError when the disk does not take it."""
-    write_whole(folder / "run.json", json.dumps(document, ensure_ascii=True, indent=1) + "\n")
+    text = whole_characters(json.dumps(document, ensure_ascii=True, indent=1))
+    write_whole(folder / "run.json", f"{text}\n")
 
 
 def write_evidence(folder: Path, name: str, outcome: Outcome) -> None:

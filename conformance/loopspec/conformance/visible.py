@@ -24,6 +24,19 @@ _LOG_SECTION: Final = re.compile(r"(section_(?:start|end)):", re.IGNORECASE)
 _LOG_WORD: Final = re.compile(r"^(\s*)::")
 
 
+_ESCAPES: Final = re.compile(
+    r"(\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|(\\)(ud[89a-f][0-9a-f]{2})"
+)
+"""In ASCII JSON: what may stand, an escaped backslash or a pair; and a surrogate that is alone."""
+
+
+def whole_characters(json_text: str) -> str:
+    """ASCII JSON in which lone surrogates are spelled out, since no strict reader takes them."""
+    if "\\ud" not in json_text:
+        return json_text
+    return _ESCAPES.sub(lambda found: found[1] or rf"\\{found[3]}", json_text)
+
+
 def clean(text: str, limit: int = LIMIT) -> str:
     """One line of printable characters that reads as what was sent.
 

@@ -11,6 +11,7 @@ from loopspec.cli.check import replay_of, write_witnesses
 from loopspec.cli.exits import CouldNotRun
 from loopspec.cli.report import newest_run, write_text
 from loopspec.cli.subjects import known_profile
+from loopspec.conformance.visible import whole_characters
 
 if TYPE_CHECKING:
     from loopspec.conformance.retrial import Retrial
@@ -53,6 +54,7 @@ def command(folder: Path | None, profile: str | None, cells: bool, as_json: bool
     from loopspec.conformance.retrial import judge_again
     from loopspec.reports import print_run
     from loopspec.reports.run import decode_run
+    from loopspec.reports.text import json_text, printed
 
     if profile is not None:
         known_profile(profile)
@@ -67,11 +69,11 @@ def command(folder: Path | None, profile: str | None, cells: bool, as_json: bool
     document = again.document(lambda number: replay_of(place, number, options))
     if again.own_profile and not (place / "run.json").exists():
         complete(place, again, document, options)
-    run = decode_run(json.dumps(document).encode())
+    run = decode_run(whole_characters(json.dumps(document)).encode())
     if as_json:
-        sys.stdout.write(json.dumps(as_document(again, document), indent=1) + "\n")
+        sys.stdout.write(json_text(as_document(again, document)))
     else:
-        sys.stdout.write("".join(f"{each}\n" for each in told(again)))
+        sys.stdout.write(printed(told(again)))
         print_run(run, sys.stdout, cells=cells)
     return run.exit
 

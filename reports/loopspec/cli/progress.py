@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
+from loopspec.conformance.visible import clean
+
 SILENT_SECONDS: Final = 2.0
 
 
@@ -79,6 +81,7 @@ class _Bar:
         self._progress.start()
 
     def show(self, label: str, done: int, total: int | None) -> None:
+        label = clean(label, 60)  # a stage may have its name from a file
         if label != self._label:
             # Remaining time is a matter of one stage; the rate of another says nothing.
             self._progress.reset(self._task, total=total, description=label)

@@ -137,7 +137,7 @@ def read_scenario(path: Path) -> "Scenario":
 def show_text(replayed: "SideBySide", subject: str) -> str:
     """Two columns, a mark where they part, and what the judge says."""
     from loopspec.conformance.explain import witness_line
-    from loopspec.reports.text import clean
+    from loopspec.reports.text import clean, printed
 
     width = min(60, max(30, (shutil.get_terminal_size((120, 24)).columns - 4) // 2))
     lines = [f"{'model':<{width}}   {clean(subject, width)}"]
@@ -165,7 +165,7 @@ def show_text(replayed: "SideBySide", subject: str) -> str:
     elif not replayed.outcome.findings:
         what = clean(witness_line(replayed.outcome.scenario), 200)
         lines.append(f"holds: the subject did what the specification allows ({what})")
-    return "\n".join(lines) + "\n"
+    return printed(lines)
 
 
 def show_json(replayed: "SideBySide", subject: str) -> str:

@@ -7,6 +7,7 @@ resource; its one style and one script are allowed by their hashes.
 
 import base64
 import hashlib
+from functools import cache
 from importlib import resources
 from typing import Final
 
@@ -80,6 +81,7 @@ def style_and_hash() -> tuple[str, str]:
     return style, _hash(style)
 
 
+@cache
 def page_environment() -> Environment:
     """What templates are rendered with: everything is escaped, every string is cleaned."""
     environment = Environment(
