@@ -8,21 +8,21 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
 import jsonschema
 import msgspec
 import pytest
 
 from loopspec.conformance.corpus import load_corpus
-from loopspec.conformance.drive import run_scenario
+from loopspec.conformance.drive import foreseen, run_scenario
 from loopspec.conformance.ports import messages as wire
 from loopspec.conformance.ports import schemas
+from loopspec.conformance.ports.failures import Unforeseen
 from loopspec.conformance.ports.serving import Server
 from loopspec.conformance.subjects.model import ModelSubject
-from loopspec.conformance.subjects.port import Port, PortSubject, Unforeseen
+from loopspec.conformance.subjects.port import Port, PortSubject
 from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.model.scenario import Scenario, parse_scenario
-from loopspec.model.words import Answer, Made
+from loopspec.model.words import Answer, Call
 
 SHIPPED = [sys.executable, "-m", "loopspec.conformance.ports.serving"]
 ROOT = Path(__file__).parents[2]
@@ -39,14 +39,9 @@ def shipped(*arguments: str, watch: object = None) -> Iterator[Port]:
         port.stop()
 
 
-def planned(scenario: Scenario) -> list[object]:
+def planned(scenario: Scenario) -> tuple[Call | Answer, ...]:
     """What is asked at rest, as the specification sees it."""
-    trace = run_scenario(ModelSubject(), scenario).trace
-    return [
-        entry.call if isinstance(entry, Made) else entry
-        for entry in trace
-        if isinstance(entry, Answer) or (isinstance(entry, Made) and not entry.inside)
-    ]
+    return foreseen(run_scenario(ModelSubject(), scenario).trace)
 
 
 def test_the_same_trace_as_in_process() -> None:
@@ -59,23 +54,6 @@ def test_the_same_trace_as_in_process() -> None:
         assert port.starts == 1
 
 
-@attrs.define
-class Foreseeing:
-    """A port subject that is told what will be asked."""
-
-    subject: PortSubject
-    actions: list[object]
-
-    def __getattr__(self, name: str) -> object:
-        """Everything else is the subject's."""
-        return getattr(self.subject, name)
-
-    def open(self, observer: object, held: object) -> None:
-        """Open, and say what is coming."""
-        self.subject.open(observer, held)  # type: ignore[arg-type]
-        self.subject.expect(self.actions)  # type: ignore[arg-type]
-
-
 def test_a_batch_gives_the_same_as_one_by_one() -> None:
     """A whole scenario in one line each way."""
     scenario = parse_scenario("followup A\npre-step: enter\nsteer B\nprovider: done\n")
@@ -83,8 +61,7 @@ def test_a_batch_gives_the_same_as_one_by_one() -> None:
     with shipped() as port:
         single = run_scenario(PortSubject(port), scenario)
         port.watch = lambda way, line: lines.append((way, line))
-        subject = Foreseeing(PortSubject(port), planned(scenario))
-        batch = run_scenario(subject, scenario)  # type: ignore[arg-type]
+        batch = run_scenario(PortSubject(port), scenario, ahead=planned(scenario))
     assert batch.trace == single.trace
     assert len([way for way, _ in lines if way == ">"]) == 2, "the batch, and bye"
 
@@ -93,8 +70,7 @@ def test_what_was_not_foreseen_is_run_again() -> None:
     """A batch that asks for less than the run needs is no verdict."""
     scenario = parse_scenario("followup A\npre-step: enter\n")
     with shipped() as port, pytest.raises(Unforeseen):
-        subject = Foreseeing(PortSubject(port), planned(scenario)[:1])
-        run_scenario(subject, scenario)  # type: ignore[arg-type]
+        run_scenario(PortSubject(port), scenario, ahead=planned(scenario)[:1])
 
 
 def test_the_schemas_are_those_of_the_messages() -> None:
@@ -134,4 +110,4 @@ def _validator(name: str) -> jsonschema.Draft202012Validator:
 def test_the_server_declares_what_its_subject_can() -> None:
     """And that it takes batches."""
     welcome = Server(ModelSubject()).welcome(wire.Hello(seq=1, protocol=1, contract=1, profile=""))
-    assert set(welcome.capabilities) == {*ModelSubject.capabilities, "batch"}
+    assert set(welcome.capabilities) == {*ModelSubject().capabilities, "batch"}

@@ -39,7 +39,7 @@ def test_a_file_begins_with_what_the_run_is_and_ends_with_what_it_came_to(tmp_pa
     first, *_, last = lines_of(recording(tmp_path))
 
     assert {"line": "header", "format": 1} == {key: first[key] for key in ("line", "format")}
-    assert {"name": "python", "version": "0.1.0", "lacks": []} == first["subject"]
+    assert {"name": "python", "version": "0.1.0", "lacks": [], "contract": 1} == first["subject"]
     told = {key: first[key] for key in attrs.asdict(HEADER)}
     assert attrs.asdict(HEADER) == told
     assert ("footer", "inconclusive") == (last["line"], last["verdict"])
@@ -176,10 +176,10 @@ def test_a_full_disk_ends_the_random_stage_too(
     record = EvidenceFile(tmp_path, HEADER)
     case = EvidenceFile.case
 
-    def filling(self: EvidenceFile, stage: str, outcome: Outcome) -> int:
+    def filling(self: EvidenceFile, stage: str, outcome: Outcome, name: str = "") -> int:
         if stage == "random":
             monkeypatch.setattr(os, "write", full)
-        return case(self, stage, outcome)
+        return case(self, stage, outcome, name)
 
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

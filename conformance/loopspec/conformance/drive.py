@@ -9,7 +9,7 @@ place of every call in the trace is where the subject was when it was made.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import attrs
@@ -23,7 +23,7 @@ from loopspec.model.scenario import Line, Scenario
 from loopspec.model.session import HELD
 from loopspec.model.words import GATES, PASSED, Answer, Call, Entry, Made, Observation, Rest
 
-__all__ = ["Drive", "Outcome", "run_scenario"]
+__all__ = ["Drive", "Outcome", "foreseen", "run_scenario"]
 
 CALLS_INSIDE_MAX = 200
 
@@ -196,12 +196,27 @@ def policy_of(reading: Reading) -> Policy:
     return PROFILES[reading] if isinstance(reading, str) else reading
 
 
+def foreseen(trace: Iterable[Entry]) -> tuple[Call | Answer, ...]:
+    """What is asked at rest in a run with this trace, in order."""
+    return tuple(
+        entry.call if isinstance(entry, Made) else entry
+        for entry in trace
+        if isinstance(entry, Answer) or (isinstance(entry, Made) and not entry.inside)
+    )
+
+
 def run_scenario(
-    subject: Subject, scenario: Scenario, inclusion: bool = True, profile: Reading | None = None
+    subject: Subject,
+    scenario: Scenario,
+    inclusion: bool = True,
+    profile: Reading | None = None,
+    ahead: Sequence[Call | Answer] = (),
 ) -> Outcome:
     """Run one scenario on a fresh session of `subject` and judge its trace.
 
-    `profile` overrides the scenario's own. The subject is closed afterwards, whatever happens.
+    `profile` overrides the scenario's own. `ahead` is what will be asked at rest if all goes as it
+    should; a subject that makes the calls of windows itself is told. The subject is closed
+    afterwards, whatever happens.
     """
     policy = policy_of(profile or scenario.profile)
     verdict = Judge(policy, inclusion=inclusion, held=scenario.held)
@@ -211,6 +226,8 @@ def run_scenario(
         for index, line in enumerate(scenario.lines):
             if line.window.kind != "rest":
                 drive.arm(index, line)
+        if ahead and subject.armed:
+            subject.expect(ahead)
         for index, line in enumerate(scenario.lines):
             if line.window.kind == "rest":
                 drive.perform(index, line.action)

@@ -51,6 +51,7 @@ class Subject(msgspec.Struct, frozen=True):
     name: str
     version: str
     lacks: tuple[str, ...]
+    contract: int
 
 
 class HeaderLine(_Line, frozen=True, tag="header"):
@@ -67,6 +68,7 @@ class HeaderLine(_Line, frozen=True, tag="header"):
     started: str
     again: str
     replay: str
+    expectations: str
 
 
 class ErrorLine(_Line, frozen=True, tag="error"):
@@ -80,6 +82,7 @@ class CaseLine(_Line, frozen=True, tag="case"):
 
     case: int
     stage: str
+    name: str
     scenario: str
     unmade: tuple[int, ...]
     trace: list[Any]
@@ -129,6 +132,8 @@ class StageLine(_Line, frozen=True, tag="stage"):
     seconds: float
     running: float
     skipped: dict[str, int]
+    late: int
+    failed: int
     error: str
 
 

@@ -64,13 +64,13 @@ def kept_by(effort: str) -> str:
 class Recorder:
     """Is told of everything that a check sees; this one keeps nothing."""
 
-    def begin(self, subject: str, version: str, lacking: Iterable[str]) -> None:
+    def begin(self, subject: str, version: str, lacking: Iterable[str], contract: int = 1) -> None:
         """The subject is known; nothing has run yet."""
 
     def error(self, text: str) -> None:
         """The run cannot begin."""
 
-    def case(self, stage: str, outcome: Outcome) -> int:
+    def case(self, stage: str, outcome: Outcome, name: str = "") -> int:
         """A scenario has ended; the number by which it is known from now on."""
         return 0
 
@@ -113,6 +113,8 @@ class Header:
     started: str
     again: str = ""
     replay: str = ""
+    expectations: str = ""
+    """The text of the file of what is expected to fail."""
 
 
 class EvidenceFile(Recorder):
@@ -140,9 +142,14 @@ class EvidenceFile(Recorder):
             os.close(self._file)
             self._file = -1
 
-    def begin(self, subject: str, version: str, lacking: Iterable[str]) -> None:
+    def begin(self, subject: str, version: str, lacking: Iterable[str], contract: int = 1) -> None:
         """Write the header."""
-        told = {"name": subject, "version": version, "lacks": list(lacking)}
+        told = {
+            "name": subject,
+            "version": version,
+            "lacks": list(lacking),
+            "contract": contract,
+        }
         own = attrs.asdict(self._header)
         self._write({"line": "header", "format": FORMAT, "subject": told, **own})
 
@@ -150,7 +157,7 @@ class EvidenceFile(Recorder):
         """Write down what kept the run from beginning."""
         self._write({"line": "error", "text": text})
 
-    def case(self, stage: str, outcome: Outcome) -> int:
+    def case(self, stage: str, outcome: Outcome, name: str = "") -> int:
         """Write a scenario down with its trace."""
         number = self._scenarios = self._scenarios + 1
         self._actions += outcome.actions
@@ -158,7 +165,8 @@ class EvidenceFile(Recorder):
             self._found.append((number, codes_of(outcome)))
         if self._keep == "all" or (self._keep == "findings" and outcome.findings):
             self._cases += 1
-            self._write({"line": "case", "case": number, "stage": stage, **played_json(outcome)})
+            told = {"line": "case", "case": number, "stage": stage, "name": name}
+            self._write(told | played_json(outcome))
         return number
 
     def witness(self, case: int, reduced: Reduced, length: int, known: str = "") -> None:
@@ -208,6 +216,8 @@ class EvidenceFile(Recorder):
                 "seconds": stage.seconds,
                 "running": stage.running,
                 "skipped": stage.skipped,
+                "late": stage.late,
+                "failed": stage.failed,
                 "error": error,
             }
         )

@@ -17,6 +17,7 @@ import attrs
 
 from loopspec.conformance.deviations import Known, first_finding
 from loopspec.conformance.drive import Outcome, Reading, policy_of
+from loopspec.conformance.expectations import ExpectationError, parse_expectations
 from loopspec.conformance.judge import Finding, Judge
 from loopspec.conformance.recorded import (
     CaseLine,
@@ -184,7 +185,13 @@ def judge_again(
     result = Result(profile, header.effort, header.seed)
     result.subject, result.version = header.subject.name, header.subject.version
     result.lacking = header.subject.lacks
-    check = _Lookup(nobody, result, say, Recorder())
+    result.contract = header.subject.contract
+    try:
+        expectations = parse_expectations(header.expectations)
+    except ExpectationError as error:
+        sentence = f"{recording.path}, line 1: {error}"
+        raise RecordError("RECORD_DAMAGED", sentence) from error
+    check = _Lookup(nobody, result, say, Recorder(), expectations)
     check.recording = recording
     retold = _Retold(check, recording)
     cover = retold.all_lines()
@@ -192,6 +199,7 @@ def judge_again(
     if recording.footer is not None:
         result.seconds = recording.footer.seconds
     doubts = [*missing, *result.doubts]
+    check.weigh_expectations()
     conclude(result, cover)
     if missing:  # else whatever was not reached has that one reason
         result.doubts = doubts
@@ -226,13 +234,13 @@ class _Retold:
             elif isinstance(line, StageLine):
                 self.end(line)
         if self.stage is not None:  # the run was killed in it
-            self.end(StageLine(self.stage.name, 0.0, 0.0, {}, ""))
+            self.end(StageLine(self.stage.name, 0.0, 0.0, {}, 0, 0, ""))
         return cover
 
     def case(self, number: int, line: CaseLine) -> None:
         """One scenario."""
         if self.stage is not None and self.stage.name != line.stage:
-            self.end(StageLine(self.stage.name, 0.0, 0.0, {}, ""))
+            self.end(StageLine(self.stage.name, 0.0, 0.0, {}, 0, 0, ""))
         stage = self.stage = self.stage or Stage(line.stage)
         self.cases += 1
         self.check.say(stage.name, self.cases, self.recording.cases)
@@ -243,20 +251,22 @@ class _Retold:
         else:
             outcome = judged(seen, self.check.reading)
             self.check.add(stage, outcome)
+            self.check.expectations.ran(self.check.result.profile, line.name)
         if outcome.findings:
             self.codes[line.case] = tuple(codes_of(outcome))
         self.stages[line.case] = line.stage
-        if line.stage == RANDOM:
+        if line.stage == RANDOM and not line.name:
             if outcome.findings and self.failed is None:
                 self.failed = outcome, line.case
         elif line.stage != CANARY:
-            self.check.report(stage, outcome, line.case)
+            self.check.report(stage, outcome, line.case, line.name)
 
     def end(self, line: StageLine) -> None:
         """The end of a stage."""
         self.round()
         stage, self.stage = self.stage or Stage(line.name), None
         stage.seconds, stage.running, stage.skipped = line.seconds, line.running, line.skipped
+        stage.late, stage.failed = line.late, line.failed
         self.check.close(stage, line.error)
 
     def round(self) -> None:

@@ -98,6 +98,8 @@ class Rule:
     note: str = ""
     test: str = ""
     open: str = ""
+    since: int = 1
+    """The revision of the contract with which it came."""
 
     @property
     def prefix(self) -> str:
@@ -156,7 +158,13 @@ def _rule(id_: str, table: object) -> Rule:
         msg = f"rule {id_}: expected a table, found {table!r}"
         raise RulesError(msg)
     fields: dict[str, str] = {}
+    since = table.get("since", 1)
+    if type(since) is not int or since < 1:
+        msg = f"rule {id_}: since must be a whole number from 1, found {since!r}"
+        raise RulesError(msg)
     for key, value in table.items():
+        if key == "since":
+            continue
         if key not in _KEYS:
             msg = f"rule {id_}: unknown key {key!r}, the keys are {', '.join(_KEYS)}"
             raise RulesError(msg)
@@ -172,7 +180,7 @@ def _rule(id_: str, table: object) -> Rule:
         if fields[key] not in allowed:
             msg = f"rule {id_}: unknown {key} {fields[key]!r}, expected one of {', '.join(allowed)}"
             raise RulesError(msg)
-    return Rule(id=id_, **fields)
+    return Rule(id=id_, **fields, since=since)
 
 
 def _counts_table(counts: Counter[tuple[str, str]]) -> str:

@@ -10,7 +10,7 @@ inconclusive, before holds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -20,11 +20,14 @@ import attrs
 from loopspec.conformance.control import ControlError
 from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.deviations import Known, explain_outcome, first_finding
-from loopspec.conformance.drive import Outcome, run_scenario
+from loopspec.conformance.drive import Outcome, foreseen, run_scenario
+from loopspec.conformance.expectations import Expectations
 from loopspec.conformance.judge import SENTENCES, Finding
 from loopspec.conformance.machine import Campaign, add_counts, run_campaign
+from loopspec.conformance.ports.failures import PortError, PortLate, Unforeseen
 from loopspec.conformance.recorder import Recorder
 from loopspec.conformance.reduce import Reduced, reduce_scenario
+from loopspec.conformance.rules import load_rules
 from loopspec.conformance.subjects.contract import (
     CAPABILITIES,
     SubjectFactory,
@@ -32,7 +35,8 @@ from loopspec.conformance.subjects.contract import (
     needed,
     within,
 )
-from loopspec.conformance.subjects.guarded import guarded_factory
+from loopspec.conformance.subjects.guarded import CONTRACT, Guarded, guarded_factory
+from loopspec.conformance.subjects.model import ModelSubject
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES, Policy
@@ -40,11 +44,17 @@ from loopspec.model.properties import FAULT_PROPERTIES, Property, laws
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.table import TABLE
-from loopspec.model.words import Observation
+from loopspec.model.words import Answer, Call, Observation
 
 __all__ = ["EFFORTS", "Check", "Effort", "Known", "Result", "Stage", "check_subject", "conclude"]
 
 FINDINGS_MAX: Final = 6
+FAILURES_MAX: Final = 10
+"""Scenarios at which the process of a port may fail before a stage is given up."""
+
+ROUND: Final = 250
+"""Random scenarios that are made before the first of them runs."""
+
 CANARY_SCENARIO: Final = "followup A\npre-step: enter\nprovider: done\n"
 
 
@@ -60,6 +70,15 @@ EFFORTS: Final = MappingProxyType(
     {"quick": Effort(150, 30), "ci": Effort(1_000, 40), "deep": Effort(10_000, 60)}
 )
 """Planned numbers of random runs; reaching them is not a budget that ended."""
+
+
+@attrs.frozen
+class Planned:
+    """A scenario with its name, and what it will ask at rest where that is known."""
+
+    name: str
+    scenario: Scenario
+    ahead: tuple[Call | Answer, ...] = ()
 
 
 @attrs.define
@@ -79,6 +98,11 @@ class Stage:
     running: float = 0.0
     note: str = ""
     broken: int = 0
+    planned: int = 0
+    expected: int = 0
+    news: int = 0
+    late: int = 0
+    failed: int = 0
     skipped: dict[str, int] = attrs.field(factory=dict)
 
     @property
@@ -127,6 +151,10 @@ class Result:
     peak: int = 1
     errors: list[str] = attrs.field(factory=list)
     doubts: list[str] = attrs.field(factory=list)
+    passed: list[str] = attrs.field(factory=list)
+    """What was expected to fail, and passed."""
+    contract: int = CONTRACT
+    """The revision of the contract that the subject pins."""
     lacking: tuple[str, ...] = ()
     """The capabilities that the subject does not declare."""
     seconds: float = 0.0
@@ -146,7 +174,7 @@ class Result:
     @property
     def verdict(self) -> str:
         """Broken before error before inconclusive before holds."""
-        if self.found:
+        if self.found or self.passed:
             return "broken"
         if self.errors:
             return "error"
@@ -156,7 +184,7 @@ class Result:
     def reasons(self) -> list[str]:
         """Why the verdict is what it is."""
         named = [f"{each.finding.code}: {each.finding.however}" for each in self.found]
-        return named + self.errors + self.doubts + self.skips
+        return named + self.passed + self.errors + self.doubts + self.skips
 
     @property
     def skips(self) -> list[str]:
@@ -175,12 +203,14 @@ class Check:
 
     def __init__(
         self,
-        factory: SubjectFactory,
+        factory: Callable[[], Guarded],
         result: Result,
         say: Callable[[str, int, int], None],
         record: Recorder,
+        expectations: Expectations | None = None,
     ) -> None:
         """Begin with nothing seen."""
+        self.expectations = expectations or Expectations()
         self.factory = factory
         self.result = result
         self.say = say
@@ -210,14 +240,24 @@ class Check:
                 self.result.errors.append(f"{stage.name}: {fault}")
         self.result.stages.append(stage)
         notes = [stage.note] if stage.note else []
+        notes += [
+            f"{count} {what}"
+            for count, what in (
+                (stage.expected, "failed as expected"),
+                (stage.news, "broke rules that are newer than what the port pins"),
+                (stage.late, "answered late once, then in time"),
+                (stage.failed, "could not be run"),
+            )
+            if count
+        ]
         if stage.broken:
             notes.append(f"{stage.broken} of {stage.scenarios} scenarios broken")
         notes += [f"{count} skipped: no {what}" for what, count in sorted(stage.skipped.items())]
         stage.note = "; ".join(notes)
 
-    def add(self, stage: Stage, outcome: Outcome) -> int:
+    def add(self, stage: Stage, outcome: Outcome, name: str = "") -> int:
         """Keep one outcome and count it; the number of its case."""
-        case = self.record.case(stage.name, outcome)
+        case = self.record.case(stage.name, outcome, name)
         stage.scenarios += 1
         stage.actions += outcome.actions
         stage.observations += sum(isinstance(entry, Observation) for entry in outcome.trace)
@@ -227,13 +267,24 @@ class Check:
         self.result.peak = max(self.result.peak, outcome.peak)
         return case
 
-    def report(self, stage: Stage, outcome: Outcome, case: int) -> None:
+    def is_foretold(self, stage: Stage, outcome: Outcome, name: str) -> bool:
+        """Whether the first finding of an outcome is expected, or about rules that are too new."""
+        finding, profile = outcome.findings[0], self.result.profile
+        if self.expectations.expected(finding, profile, name) is not None:
+            stage.expected += 1
+            return True
+        if is_news(finding, self.result.contract):
+            stage.news += 1
+            return True
+        return False
+
+    def report(self, stage: Stage, outcome: Outcome, case: int, name: str = "") -> None:
         """Reduce the first finding of an outcome unless its like is reported already.
 
         What registered differences explain is reported by their ids, and the search goes on with
         the subject's answers.
         """
-        if not outcome.findings:
+        if not outcome.findings or self.is_foretold(stage, outcome, name):
             return
         stage.verdict = "broken"
         stage.broken += 1
@@ -290,23 +341,61 @@ class Check:
         self.record.plain(case, again)
         return again if again.findings else outcome
 
-    def scenarios(self, stage: Stage, scenarios: Iterable[Scenario]) -> None:
+    def scenarios(self, stage: Stage, planned: Sequence[Planned], done: int = 0) -> None:
         """Run scenarios one after the other."""
-        planned = list(scenarios)
-        for index, scenario in enumerate(planned):
-            self.say(stage.name, index, len(planned))
+        for index, each in enumerate(planned):
+            self.say(stage.name, done + index, max(done + len(planned), stage.planned))
             subject = self.factory()
-            lacking = sorted(needed(scenario) - subject.capabilities)
+            lacking = sorted(needed(each.scenario) - subject.capabilities)
             if lacking:
                 stage.skipped[lacking[0]] = stage.skipped.get(lacking[0], 0) + 1
                 continue
             began = time.perf_counter()
-            outcome = run_scenario(subject, scenario, profile=self.reading)
-            stage.running += time.perf_counter() - began
-            self.report(stage, outcome, self.add(stage, outcome))
+            try:
+                outcome = self.played(stage, subject, each)
+            finally:
+                stage.running += time.perf_counter() - began
+            if outcome is None:
+                continue
+            self.expectations.ran(self.result.profile, each.name)
+            self.report(stage, outcome, self.add(stage, outcome, each.name), each.name)
+
+    def played(self, stage: Stage, subject: Guarded, planned: Planned) -> Outcome | None:
+        """One scenario on a subject; None when the process of a port failed at it.
+
+        Such a process is started anew for the next one, up to a number of failures. What was late
+        is tried once more, alone. A finding is never tried again.
+        """
+        scenario, reading = planned.scenario, self.reading
+        if not subject.armed:
+            return run_scenario(subject, scenario, profile=reading)
+        ahead = planned.ahead
+        if not ahead:
+            plain = run_scenario(ModelSubject(reading), scenario, profile=reading)
+            ahead = foreseen(plain.trace)
+        try:
+            try:
+                return run_scenario(subject, scenario, profile=reading, ahead=ahead)
+            except Unforeseen:
+                return run_scenario(self.factory(), scenario, profile=reading)
+            except PortLate:
+                outcome = run_scenario(self.factory(), scenario, profile=reading)
+                stage.late += 1
+                return outcome
+        except PortError as error:
+            stage.failed += 1
+            fault = f"{planned.name}: {error}"
+            if stage.failed >= FAILURES_MAX:
+                raise ControlError(fault) from error
+            self.record.error(fault)
+            self.result.errors.append(fault)
+            return None
 
     def random(self, stage: Stage, effort: Effort) -> None:
         """Random runs up to the planned number or the first finding that nothing explains."""
+        if self.factory().armed:
+            self.random_ahead(stage, effort)
+            return
         left, round_number = effort.examples, 0
         while left > 0:
             before, ran = self.reading, stage.scenarios
@@ -314,6 +403,36 @@ class Check:
             if self.reading == before:
                 return
             left, round_number = left - (stage.scenarios - ran), round_number + 1
+
+    def random_ahead(self, stage: Stage, effort: Effort) -> None:
+        """Random scenarios for a subject that must be told beforehand what comes.
+
+        The specification plays them first, by the answers that are known of the subject, and the
+        subject then plays the same. They come in rounds, so that what is found early is known to
+        the later ones.
+        """
+        capabilities = self.factory().capabilities
+        stage.planned = effort.examples
+        for number in range(-(-effort.examples // ROUND)):
+            seed, reading = self.result.seed + number, self.reading
+            size = min(ROUND, effort.examples - number * ROUND)
+            made: list[Planned] = []
+
+            def keep(outcome: Outcome, seed: int = seed, made: list[Planned] = made) -> None:
+                name = f"random/{seed}/{len(made) + 1}"
+                made.append(Planned(name, outcome.scenario, foreseen(outcome.trace)))
+
+            run_campaign(
+                lambda reading=reading: ModelSubject(reading, capabilities=capabilities),  # type: ignore[misc]
+                reading,
+                size,
+                effort.steps,
+                seed,
+                keep=keep,
+            )
+            self.scenarios(stage, made[:size], number * ROUND)
+            if len([each for each in self.result.found if each.known is None]) >= FINDINGS_MAX:
+                return
 
     def round(self, stage: Stage, effort: Effort, examples: int, seed: int) -> None:
         """Random runs up to a finding, which is reported behind them."""
@@ -341,6 +460,11 @@ class Check:
         if fault is not None:
             raise fault
 
+    def weigh_expectations(self) -> None:
+        """What was to fail and passed, and what could not be met at all."""
+        self.result.passed = self.expectations.passes()
+        self.result.errors += self.expectations.idle()
+
     def canary(self, stage: Stage) -> None:
         """A loop with a planted fault must be found broken."""
         from loopspec.conformance.mutants import mutated_impl
@@ -364,6 +488,13 @@ class Check:
             self.result.doubts.append("the canary survived: the judge did not see a planted fault")
 
 
+def is_news(finding: Finding, contract: int) -> bool:
+    """Whether every rule that a finding cites is newer than a revision of the contract."""
+    rules = load_rules()
+    since = [rules[each].since for each in finding.rules if each in rules]
+    return bool(since) and min(since) > contract
+
+
 def only_by(known: Known, outcome: Outcome, reading: Policy) -> bool:
     """Whether this difference alone explains an outcome."""
     return [each for each, _ in explain_outcome(outcome, reading)] == [known]
@@ -381,31 +512,33 @@ def check_subject(
     examples: int | None = None,
     say: Callable[[str, int, int], None] = quiet,
     record: Recorder | None = None,
+    expectations: Expectations | None = None,
 ) -> Result:
     """Try everything of an effort on subjects of `factory`, and judge by `profile`.
 
     `examples` replaces the effort's number of random runs; `say` is told stage, done and planned;
-    `record` gets each scenario with its trace when it ends. Raises KeyError for an unknown profile
-    or effort.
+    `record` gets each scenario with its trace when it ends; `expectations` say which findings are
+    known. Raises KeyError for an unknown profile or effort.
     """
     PROFILES[profile]
     planned = EFFORTS[effort]
     if examples is not None:
         planned = attrs.evolve(planned, examples=examples)
     result = Result(profile, effort, seed)
-    factory = guarded_factory(factory)
+    guard = guarded_factory(factory)
     record = record if record is not None else Recorder()
     try:
-        subject = factory()
+        subject = guard()
         result.subject, result.version = subject.name, subject.version
         result.lacking = tuple(each for each in CAPABILITIES if each not in subject.capabilities)
+        result.contract = subject.contract
     except ControlError as error:
         result.errors.append(str(error))
         record.begin("", "", ())
         record.error(str(error))
         return result
-    record.begin(result.subject, result.version, result.lacking)
-    check = Check(factory, result, say, record)
+    record.begin(result.subject, result.version, result.lacking, result.contract)
+    check = Check(guard, result, say, record, expectations)
     began = time.perf_counter()
     covers: list[Cover] = []
 
@@ -413,15 +546,17 @@ def check_subject(
         scopes = [within(scope, subject.capabilities) for scope in DEFAULT_SCOPES]
         covers.append(cover_rows(scopes, profile))
         record.cover(covers[0])
-        check.scenarios(stage, covers[0].scenarios)
+        found = enumerate(covers[0].scenarios, 1)
+        check.scenarios(stage, [Planned(f"cover/{number}", each) for number, each in found])
 
-    corpus = [each.scenario for each in load_corpus()]
+    corpus = [Planned(f"corpus/{each.name}", each.scenario) for each in load_corpus()]
     check.stage("corpus", lambda stage: check.scenarios(stage, corpus))
     check.stage("cover", cover)
     if planned.examples:
         check.stage("random", lambda stage: check.random(stage, planned))
     check.stage("canary", check.canary)
     result.seconds = time.perf_counter() - began
+    check.weigh_expectations()
     conclude(result, covers[0] if covers else None)
     return result
 

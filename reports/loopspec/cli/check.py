@@ -4,13 +4,14 @@ import contextlib
 import datetime
 import secrets
 import shlex
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from loopspec.cli.exits import CouldNotRun
-from loopspec.cli.subjects import known_profile, python_factory
+from loopspec.cli.subjects import adapter_port, known_profile, python_factory
 
 if TYPE_CHECKING:
     from loopspec.conformance.recorder import Header
@@ -50,6 +51,7 @@ Examples:
   loopspec check --effort ci --seed 4217
   loopspec check --mutant requeue-on-reject    a loop with one planted fault: must be broken
   loopspec check --json > verdict.json
+  loopspec check --adapter "node my-adapter.mjs" --expect expected.toml
 
 \b
 The run folder is written first and judged then; its report.html is the page to open, and
@@ -79,6 +81,24 @@ Exit codes: 0 holds, 1 broken, 2 could not run, 3 inconclusive.
 )
 @click.option("--mutant", metavar="ID", help="Plant this fault into the shipped loop first.")
 @click.option(
+    "--adapter",
+    metavar="COMMAND",
+    help="Judge the port that this command line runs, instead of the shipped loop.",
+)
+@click.option(
+    "--expect",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="TOML file of the findings that are known of the port.",
+)
+@click.option(
+    "--env",
+    "passed",
+    metavar="NAME",
+    multiple=True,
+    help="Variable of the environment that the adapter may see; may be given again.",
+)
+@click.option(
     "--answers",
     metavar="NAME",
     help="Run the shipped loop by the answers of this profile.  [default: the profile]",
@@ -107,6 +127,9 @@ def command(
     effort: str,
     seed: int | None,
     mutant: str | None,
+    adapter: str | None,
+    expect: Path | None,
+    passed: tuple[str, ...],
     answers: str | None,
     examples: int | None,
     out: Path | None,
@@ -126,24 +149,36 @@ def command(
     """
     from loopspec.cli.outcome import tell, warn_of_size
     from loopspec.cli.progress import ProgressLine
+    from loopspec.conformance.expectations import parse_expectations
     from loopspec.conformance.folder import RUNS, FolderError, new_folder
     from loopspec.conformance.recorder import EvidenceFile
     from loopspec.conformance.suite import check_subject
     from loopspec.conformance.verdict import run_document, write_document
 
     known_profile(profile)
-    answers = profile if answers is None else answers
-    known_profile(answers)
-    factory = python_factory(mutant, answers)
+    needs_fit(adapter, mutant, answers, expect)
+    known = read_expectations(expect)
     chosen = secrets.randbelow(SEED_END) if seed is None else seed
-    options = f" --mutant {shlex.quote(mutant)}" if mutant else ""
-    options += "" if answers == profile else f" --answers {answers}"
-    header = header_of(profile, effort, chosen, options, examples, evidence)
+    options = options_of(adapter, passed, mutant, answers, profile)
+    header = header_of(profile, effort, chosen, options, examples, evidence, expect, known)
     try:
-        folder = new_folder(out or RUNS, "check")
-        keep_one_run(folder, python_factory(mutant, answers, folder), profile)
-        with ProgressLine() as line, contextlib.closing(EvidenceFile(folder, header)) as record:
-            result = check_subject(factory, profile, effort, chosen, examples, line.update, record)
+        with contextlib.ExitStack() as stack:
+            enter = stack.enter_context
+            factory = enter(subject_of(adapter, passed, mutant, answers or profile, profile))
+            folder = new_folder(out or RUNS, "check")
+            line = enter(ProgressLine())
+            record = enter(contextlib.closing(EvidenceFile(folder, header)))
+            keep_one_run(folder, factory(folder), profile)
+            result = check_subject(
+                factory(None),
+                profile,
+                effort,
+                chosen,
+                examples,
+                line.update,
+                record,
+                parse_expectations(known),
+            )
             replays = write_witnesses(folder, result, header.replay)
             record.finish(result)
         document = run_document(result, header.verb, replays, header.started, header.again)
@@ -155,6 +190,66 @@ def command(
     return code
 
 
+def needs_fit(
+    adapter: str | None, mutant: str | None, answers: str | None, expect: Path | None
+) -> None:
+    """Refuse options that have no meaning together."""
+    for name, given in (("--mutant", mutant), ("--answers", answers)):
+        if adapter is not None and given is not None:
+            sentence = f"expected {name} for the shipped loop only, got it with --adapter"
+            raise CouldNotRun(sentence)
+    if expect is not None and adapter is None:
+        raise CouldNotRun("expected --adapter with --expect, got --expect alone")
+    if answers is not None:
+        known_profile(answers)
+
+
+def read_expectations(path: Path | None) -> str:
+    """The text of a file of expectations; raises CouldNotRun when it is none."""
+    from loopspec.conformance.expectations import ExpectationError, parse_expectations
+
+    if path is None:
+        return ""
+    try:
+        text = path.read_text(encoding="utf-8")
+        parse_expectations(text)
+    except OSError as error:
+        raise CouldNotRun(f"{path}: expected a readable file, got {error.strerror}") from error
+    except (UnicodeDecodeError, ExpectationError) as error:
+        raise CouldNotRun(f"{path}: {error}") from error
+    return text
+
+
+def options_of(
+    adapter: str | None,
+    passed: Sequence[str],
+    mutant: str | None,
+    answers: str | None,
+    profile: str,
+) -> str:
+    """The options that say what the subject is; a replay takes them too."""
+    if adapter is not None:
+        names = "".join(f" --env {shlex.quote(name)}" for name in passed)
+        return f" --adapter {shlex.quote(adapter)}{names}"
+    options = f" --mutant {shlex.quote(mutant)}" if mutant else ""
+    return options + ("" if answers in (None, profile) else f" --answers {answers}")
+
+
+@contextlib.contextmanager
+def subject_of(
+    adapter: str | None, passed: Sequence[str], mutant: str | None, answers: str, profile: str
+) -> "Iterator[Callable[[Path | None], SubjectFactory]]":
+    """What is judged: for a folder that keeps the session logs, a factory of subjects."""
+    if adapter is None:
+        python_factory(mutant, answers)  # so that an unknown mutant is told before anything else
+        yield lambda folder: python_factory(mutant, answers, folder)
+        return
+    from loopspec.conformance.subjects.port import PortSubject
+
+    with adapter_port(adapter, profile, passed) as port:
+        yield lambda _: lambda: PortSubject(port)
+
+
 def header_of(
     profile: str,
     effort: str,
@@ -162,6 +257,8 @@ def header_of(
     options: str,
     examples: int | None,
     evidence: str | None,
+    expect: Path | None = None,
+    known: str = "",
 ) -> "Header":
     """What a run is, with the command that makes the same run again.
 
@@ -172,9 +269,10 @@ def header_of(
 
     again = f"loopspec check --profile {profile} --effort {effort} --seed {seed}{options}"
     again += "" if examples is None else f" --examples {examples}"
+    again += "" if expect is None else f" --expect {shlex.quote(str(expect))}"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     keep = evidence or kept_by(effort)
-    return Header("check", profile, effort, seed, keep, versions(), started, again, options)
+    return Header("check", profile, effort, seed, keep, versions(), started, again, options, known)
 
 
 def keep_one_run(folder: Path, factory: "SubjectFactory", profile: str) -> None:

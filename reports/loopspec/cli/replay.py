@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loopspec.cli.exits import BROKEN, HOLDS, INCONCLUSIVE, CouldNotRun
-from loopspec.cli.subjects import known_profile, python_factory
+from loopspec.cli.subjects import adapter_port, known_profile, python_factory
 
 if TYPE_CHECKING:
     from loopspec.conformance.side_by_side import SideBySide
@@ -40,6 +40,10 @@ Exit codes: 0 the subject does what the model allows, 1 it does not, 2 could not
     "--subject", metavar="NAME", default="python", show_default=True, help="What to run it on."
 )
 @click.option("--mutant", metavar="ID", help="Plant this fault into the shipped loop first.")
+@click.option("--adapter", metavar="COMMAND", help="Run it on the port that this line runs.")
+@click.option(
+    "--env", "passed", metavar="NAME", multiple=True, help="Variable that the adapter may see."
+)
 @click.option(
     "--answers",
     metavar="NAME",
@@ -55,6 +59,8 @@ def command(
     scenario: Path,
     subject: str,
     mutant: str | None,
+    adapter: str | None,
+    passed: tuple[str, ...],
     answers: str | None,
     profile: str | None,
     as_json: bool,
@@ -74,7 +80,12 @@ def command(
     if subject not in SUBJECTS:
         sentence = f"expected a subject ({', '.join(SUBJECTS)}), got {subject!r}"
         raise CouldNotRun(sentence)
-    if subject == "model":
+    if adapter is not None:
+        if mutant is not None or answers is not None or subject != "python":
+            raise CouldNotRun("expected --adapter without --mutant, --answers and --subject")
+        subject = adapter
+        replayed = replay_on_port(adapter, passed, wanted, name)
+    elif subject == "model":
         if mutant is not None:
             sentence = "expected --mutant with --subject python only, got it with model"
             raise CouldNotRun(sentence)
@@ -89,6 +100,21 @@ def command(
     show = show_json if as_json else show_text
     sys.stdout.write(show(replayed, subject if mutant is None else f"{subject} ({mutant})"))
     return EXITS[verdict_of(replayed)]
+
+
+def replay_on_port(
+    adapter: str, passed: tuple[str, ...], scenario: "Scenario", profile: str
+) -> "SideBySide":
+    """Replay a scenario on a port, started for it alone."""
+    from loopspec.conformance.control import ControlError
+    from loopspec.conformance.side_by_side import replay_scenario
+    from loopspec.conformance.subjects.port import PortSubject
+
+    with adapter_port(adapter, profile, passed) as port:
+        try:
+            return replay_scenario(lambda: PortSubject(port), scenario, profile)
+        except ControlError as error:
+            raise CouldNotRun(str(error)) from error
 
 
 def verdict_of(replayed: "SideBySide") -> str:

@@ -17,6 +17,8 @@ VERBS: Final = {
     "explore": "visit every session of the specification, within bounds",
     "check": "judge a subject against the specification",
     "replay": "run one scenario on model and subject, side by side",
+    "smoke": "try everything that an adapter declares, and say what to change",
+    "talk": "type commands to an adapter and see what it answers",
     "trace": "check session logs of any version against the specification",
     "transcripts": "check recorded sessions of the genuine loop against the specification",
     "differ": "find the shortest scenario on which two profiles, policies or tables part",

@@ -1,6 +1,10 @@
 """Subjects and profiles by name, for the verbs that take one."""
 
+import contextlib
 import difflib
+import os
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +12,7 @@ from loopspec.cli.exits import CouldNotRun
 
 if TYPE_CHECKING:
     from loopspec.conformance.subjects.contract import SubjectFactory
+    from loopspec.conformance.subjects.port import Port, Watcher
 
 
 def known_profile(name: str) -> str:
@@ -23,6 +28,37 @@ def known_profile(name: str) -> str:
         sentence = f"expected a profile ({', '.join(PROFILES)}), got {name!r}"
         raise CouldNotRun(sentence)
     return name
+
+
+@contextlib.contextmanager
+def adapter_port(
+    adapter: str, profile: str, passed: Sequence[str] = (), watch: "Watcher | None" = None
+) -> "Iterator[Port]":
+    """The port behind a command line, ended with everything below it when the verb ends.
+
+    The line is split as a shell would split it, and run without one; `passed` names variables of
+    the environment that it may see.
+
+    Raises:
+        CouldNotRun: the line cannot be split, or is empty.
+
+    """
+    from loopspec.conformance.ports.child import resolved
+    from loopspec.conformance.subjects.port import Port, unwatched
+
+    try:
+        argv = shlex.split(adapter)
+    except ValueError as error:
+        sentence = f"expected a command line as the adapter, got {adapter!r} ({error})"
+        raise CouldNotRun(sentence) from error
+    if not argv:
+        raise CouldNotRun("expected a command line as the adapter, got nothing")
+    environment = {name: os.environ[name] for name in passed if name in os.environ}
+    port = Port(resolved(argv), profile, environment=environment, watch=watch or unwatched)
+    try:
+        yield port
+    finally:
+        port.stop()
 
 
 def python_factory(

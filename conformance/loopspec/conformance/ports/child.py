@@ -28,10 +28,10 @@ from typing import Final
 
 import attrs
 
-from loopspec.conformance.control import ControlError
+from loopspec.conformance.ports.failures import PortDied, PortError, PortLate
 from loopspec.conformance.ports.wire import quoted
 
-__all__ = ["Child", "ChildLimits", "PortDied", "PortError", "PortLate", "resolved"]
+__all__ = ["Child", "ChildLimits", "resolved"]
 
 MIB: Final = 1 << 20
 CHUNK: Final = 1 << 16
@@ -39,18 +39,6 @@ KEEPER: Final = Path(__file__).with_name("keeper.py")
 
 PASSED_ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 """What an adapter sees of the judge's environment; more only by name."""
-
-
-class PortError(ControlError):
-    """An adapter did what no adapter may; nothing is said about what it drives."""
-
-
-class PortDied(PortError):
-    """The process ended while an answer was owed."""
-
-
-class PortLate(PortError):
-    """No answer came in time."""
 
 
 @attrs.frozen

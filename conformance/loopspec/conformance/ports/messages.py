@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from loopspec.conformance.subjects.contract import CAPABILITIES, FAULTS
+from loopspec.conformance.subjects.guarded import CONTRACT
 from loopspec.model.words import CALLS, EVENTS, GATES, KEYS, RECORDS, TARGETS
 
 __all__ = [
@@ -33,10 +34,6 @@ __all__ = [
 
 PROTOCOL: Final = 1
 """The version of the protocol; a port that speaks another one is refused at hello."""
-
-CONTRACT: Final = 1
-"""The newest revision of the contract. A port pins the one that it was written for; rules that came
-later are told to it as news and break nothing."""
 
 PORT_CAPABILITIES: Final = {
     **CAPABILITIES,

@@ -128,15 +128,15 @@ def answer_command(answer: Answer, seq: int = 0) -> wire.Answer:
     )
 
 
-def hook_of(number: int, line: Line, first: bool) -> wire.Hook:
-    """A line with a window as a hook; `first` says whether the port has a first listener."""
+def hook_of(number: int, line: Line) -> wire.Hook:
+    """A line with a window as a hook."""
     window, call = line.window, line.action
     assert isinstance(call, Call), "only calls have windows"
     delivered = wire.KIND_OF.get(window.name) in ("record", "event")
     if window.kind == "in":
         who, ticks = window.listener or ("last" if delivered else ""), 0
     else:
-        who, ticks = ("first" if first else "last") if delivered else "", window.ticks
+        who, ticks = "first" if delivered else "", window.ticks
     return wire.Hook(
         hook=number,
         at=window.name,

@@ -20,7 +20,10 @@ from loopspec.model.scenario import Line
 from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Block, Call, Message, Observation
 
-__all__ = ["Guarded", "guarded", "guarded_factory"]
+__all__ = ["CONTRACT", "Guarded", "guarded", "guarded_factory"]
+
+CONTRACT: Final = 1
+"""The newest revision of the contract; each rule says with which it came (`since`)."""
 
 T = TypeVar("T")
 
@@ -106,6 +109,11 @@ class Guarded:
     def later(self, ticks: int, action: Callable[[], None]) -> None:
         """Run an action of the suite later."""
         self._do("later", lambda: self._subject.later(ticks, lambda: self._pass(action)))
+
+    @property
+    def contract(self) -> int:
+        """The revision of the contract that the subject was written for; by default the newest."""
+        return self._do("contract", lambda: int(getattr(self._subject, "contract", CONTRACT)))
 
     @property
     def armed(self) -> bool:

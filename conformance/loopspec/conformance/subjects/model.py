@@ -26,15 +26,19 @@ class ModelSubject:
 
     name = "model"
     version = VERSION
-    capabilities = frozenset(CAPABILITIES)
 
     def __init__(
         self,
         policy: Policy = NOTES,
         step: Callable[[Session], Moved | None] = move,
         accept: Callable[[Session, Call | Answer], Session | Refusal] = apply,
+        capabilities: frozenset[str] = frozenset(CAPABILITIES),
     ) -> None:
-        """`step` and `accept` are those of the table to play; by default the shipped one."""
+        """`step` and `accept` are those of the table to play; by default the shipped one.
+
+        With fewer `capabilities` it is asked for less: for what some other subject can play.
+        """
+        self.capabilities = capabilities
         self._policy = policy
         self._step = step
         self._accept = accept

@@ -19,7 +19,8 @@ import msgspec
 
 from loopspec.conformance.control import ControlError
 from loopspec.conformance.ports import messages as wire
-from loopspec.conformance.ports.child import Child, ChildLimits, PortError
+from loopspec.conformance.ports.child import Child, ChildLimits
+from loopspec.conformance.ports.failures import PortError, Unforeseen
 from loopspec.conformance.ports.wire import BadAnswer, FailedAnswer, decoded
 from loopspec.conformance.ports.words import (
     answer_command,
@@ -35,7 +36,7 @@ from loopspec.model.scenario import Line
 from loopspec.model.session import HELD
 from loopspec.model.words import Answer, Call, Observation
 
-__all__ = ["Port", "PortSubject", "Unforeseen"]
+__all__ = ["Port", "PortSubject"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -43,10 +44,6 @@ Watcher = Callable[[str, bytes], None]
 """Told each line that goes to the port (`>`) and comes from it (`<`)."""
 
 BATCH_MAX: Final = 200
-
-
-class Unforeseen(ControlError):
-    """The suite asked for something else than was sent ahead; to be run again one by one."""
 
 
 def unwatched(_direction: str, _line: bytes) -> None:
@@ -203,6 +200,8 @@ class PortSubject:
         self._expected: deque[tuple[wire.Command, wire.Report]] = deque()
         self._foreseen: list[wire.Command] = []
         self._is_foreseen = False
+        self.has_folded = False
+        """Whether a report has had a fold of the durable log."""
 
     @property
     def name(self) -> str:
@@ -213,6 +212,11 @@ class PortSubject:
     def version(self) -> str:
         """The version, with the language."""
         return f"{self.port.welcome.version} ({self.port.welcome.language})"
+
+    @property
+    def contract(self) -> int:
+        """The revision of the contract that the port pins."""
+        return self.port.welcome.contract
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -230,7 +234,7 @@ class PortSubject:
     def arm(self, line: Line, made: Callable[[], None]) -> None:
         """Give the port a call that waits for its window; `made` is told when it is made."""
         number = len(self._hooks)
-        self._hooks.append(hook_of(number, line, "first-listener" in self.capabilities))
+        self._hooks.append(hook_of(number, line))
         self._waiting[number] = made
 
     def expect(self, actions: Sequence[Call | Answer]) -> None:
@@ -318,6 +322,7 @@ class PortSubject:
     def _take(self, report: wire.Report) -> wire.Report:
         """Tell what a report has seen, in order."""
         self._last = report
+        self.has_folded = self.has_folded or report.folded is not None
         for entry in report.trace:
             if isinstance(entry, wire.MadeHook):
                 self._tell_made(entry.hook)
