@@ -13,16 +13,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+import msgspec
+
 from loopspec.impl.errors import RecordInvalid
 
 DEPTH_MAX = 100
 """Nesting beyond this is refused: a cycle would otherwise end in a recursion error."""
 
 
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+_decode: Final = msgspec.json.Decoder().decode
+
 # Tuples are arrays to `json` already; a read-only mapping is offered to `default`.
-_encoder = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=dict
-)
+_encoder = json.JSONEncoder(allow_nan=False, default=dict)
 
 
 _LEAVES: Final = frozenset({str, int, float, bool, type(None)})
@@ -65,9 +68,27 @@ def to_bytes(value: object, where: str) -> bytes:
 
     Raises `RecordInvalid` with one sentence that names the place, for anything else.
     """
-    if not _is_plain(value, 0):
-        _check(value, where, 0)
-    return _encoder.encode(value).encode("utf-8")
+    return encoded(value, where)[0]
+
+
+def encoded(value: object, where: str) -> tuple[bytes, Any]:
+    """Return the canonical bytes of a JSON value, and a copy of it that they read back as.
+
+    The copy is made of plain dictionaries and lists. Raises `RecordInvalid` with one sentence that
+    names the place, for anything that is not JSON.
+    """
+    try:
+        body = _encode(value)
+        plain = _decode(body)
+        # The encoder knows more types than JSON has (a UUID, a set, an object) and writes NaN as
+        # null; none of them is equal to what comes back. A value has no more levels than brackets.
+        if body.count(b"{") + body.count(b"[") <= DEPTH_MAX and bool(plain == value):
+            return body, plain
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        pass  # what is wrong with it, if anything, is found by looking at each part
+    _check(value, where, 0)
+    plain = json.loads(_encoder.encode(value))
+    return _encode(plain), plain
 
 
 def from_bytes(body: bytes) -> object:
@@ -78,22 +99,6 @@ def from_bytes(body: bytes) -> object:
 def _refuse_constant(text: str) -> object:
     msg = f"{text} is not JSON"
     raise ValueError(msg)
-
-
-def _is_plain(value: Any, depth: int) -> bool:  # noqa: ANN401 - told by its exact type
-    """Whether a value is JSON at first sight; what is not may be so all the same (`_check`)."""
-    kind = type(value)
-    if kind is str:
-        is_ascii: bool = value.isascii()
-        return is_ascii
-    if kind is dict and depth < DEPTH_MAX:
-        for key, item in value.items():
-            if type(key) is not str or not key.isascii() or not _is_plain(item, depth + 1):
-                return False
-        return True
-    if (kind is list or kind is tuple) and depth < DEPTH_MAX:
-        return all([_is_plain(item, depth + 1) for item in value])
-    return kind is int or kind is bool or value is None
 
 
 def _check(value: object, where: str, depth: int) -> None:

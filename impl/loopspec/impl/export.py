@@ -30,8 +30,8 @@ from loopspec.impl.records import (
     Record,
     ToolAnswered,
     ToolCalled,
-    frozen_record,
 )
+from loopspec.impl.shapes import checked_record
 
 VERSION: Final = 4
 SURFACE: Final = ("user/message", "assistant/message", "tool/result")
@@ -242,7 +242,7 @@ def _record_in(stored: object, expected: int) -> Record:
     elif kind == "tool/result":
         cited = cast("Sequence[int]", envelope.get("sourceEventSeqs", ()))
         data = _result_in(data, cited)
-    return frozen_record(expected, time, str(kind), data)
+    return checked_record(expected, time, str(kind), data)
 
 
 def _result_in(data: Mapping[str, Any], cited: Sequence[int]) -> dict[str, Any]:

@@ -29,18 +29,25 @@ class Listeners(Generic[L]):
     def __init__(self) -> None:
         """Start without listeners."""
         self._entries: list[tuple[object, L]] = []
+        self._resolved: tuple[L, ...] = ()
 
     def add(self, listener: L, *, prepend: bool = False) -> Callable[[], None]:
         """Add a listener and return the function that removes this entry, once or more often."""
         entry = (object(), listener)
         self._entries.insert(0 if prepend else len(self._entries), entry)
+        self._resolve()
 
         def remove() -> None:
             if entry in self._entries:
                 self._entries.remove(entry)
+                self._resolve()
 
         return remove
 
     def resolved(self) -> tuple[L, ...]:
         """Return the listeners that a dispatch beginning now will call."""
-        return tuple(listener for _, listener in self._entries)
+        return self._resolved
+
+    def _resolve(self) -> None:
+        """Nothing may come between the listeners and what the next dispatch will call."""
+        self._resolved = tuple(listener for _, listener in self._entries)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, cast
 
-from loopspec.impl.canonical import from_bytes, to_bytes
+from loopspec.impl.canonical import encoded, from_bytes
 from loopspec.impl.clock import Clock, system_clock
 from loopspec.impl.errors import (
     AppendRefused,
@@ -34,7 +34,8 @@ from loopspec.impl.errors import (
 from loopspec.impl.listeners import Listeners, OnFailure, log_failure
 from loopspec.impl.logfile import Durability, HowWritten, LogFile
 from loopspec.impl.messages import exact_keys
-from loopspec.impl.records import Record, frozen_record
+from loopspec.impl.records import Record
+from loopspec.impl.shapes import checked_record
 
 ONLY: Final = "main"
 """The session of a file that was made for one."""
@@ -147,8 +148,8 @@ class SessionLog:
             raise LogClosed(self._closed())
         self.refuse_while_telling(kind)
         seq, at = self._next_seq, self._clock() if time is None else time
-        body = to_bytes({"seq": seq, "time": at, "type": kind, "data": data}, kind)
-        record = frozen_record(seq, at, kind, data)
+        body, plain = encoded({"seq": seq, "time": at, "type": kind, "data": data}, kind)
+        record = checked_record(seq, at, kind, plain["data"])
         self._ask_guards(record)
         try:
             self._insert(self.session, seq, body)
@@ -251,9 +252,12 @@ class SessionLog:
         return self._closed_because
 
     def _ask_guards(self, record: Record) -> None:
+        guards = self._guards.resolved()
+        if not guards:
+            return
         self._telling = True
         try:
-            for guard in self._guards.resolved():
+            for guard in guards:
                 guard(record.type, record.data)
         except Exception as error:
             msg = f"{record.type} was refused: {error}."
@@ -262,9 +266,12 @@ class SessionLog:
             self._telling = False
 
     def _tell(self, record: Record) -> None:
+        listeners = self._listeners.resolved()
+        if not listeners:
+            return
         self._telling = True
         try:
-            for listener in self._listeners.resolved():
+            for listener in listeners:
                 try:
                     result = listener(record)
                     if inspect.iscoroutine(result):
@@ -292,7 +299,7 @@ def read_record(name: str, seq: int, body: object) -> Record:
         if stored["seq"] != seq:
             msg = f"{where} is damaged: it says that it is record {stored['seq']!r}."
             raise LogUnreadable(msg)
-        return frozen_record(seq, cast("int", stored["time"]), str(stored["type"]), stored["data"])
+        return checked_record(seq, cast("int", stored["time"]), str(stored["type"]), stored["data"])
     except (ValueError, MessageInvalid, RecordInvalid, RecursionError) as error:
         msg = f"{where} is damaged: {error}"
         raise LogUnreadable(msg) from error

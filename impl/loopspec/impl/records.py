@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias, cast
 
 import attrs
+import msgspec
+from msgspec.structs import force_setattr
 
 from loopspec.impl.canonical import freeze, thaw
 from loopspec.impl.endings import Ending
@@ -341,18 +343,48 @@ RECORDS: Final[dict[str, PayloadClass]] = {
 """Every type of record, with the class that reads and writes its data."""
 
 
-@attrs.frozen
-class Record:
+class Record(msgspec.Struct, frozen=True, eq=False):
     """One durable row: its number (dense from 0), its time in ms, its type and its data.
 
-    `payload` is the data again, read by the class of its type.
+    It is made after its data was checked. What nobody asks for is never built: most records are
+    written without anybody reading them back.
     """
 
     seq: int
     time: int
     type: str
-    data: JsonObject
-    payload: Payload = attrs.field(eq=False, repr=False)
+    _plain: object
+    _data: JsonObject | None = None
+    _payload: Payload | None = None
+
+    @property
+    def data(self) -> JsonObject:
+        """The data, which nobody can change."""
+        if self._data is None:
+            force_setattr(self, "_data", freeze(self._plain))
+        return cast("JsonObject", self._data)
+
+    @property
+    def payload(self) -> Payload:
+        """The data again, read by the class of its type."""
+        if self._payload is None:
+            force_setattr(self, "_payload", read_payload(self.type, self._plain))
+        return cast("Payload", self._payload)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in number, time, type and data."""
+        if not isinstance(other, Record):
+            return NotImplemented
+        return (self.seq, self.time, self.type, self.data) == (
+            *(other.seq, other.time, other.type, other.data),
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Show what is on record."""
+        shown = thaw(self.data)
+        return f"Record(seq={self.seq}, time={self.time}, type={self.type!r}, data={shown!r})"
 
 
 def read_payload(kind: str, data: object) -> Payload:
@@ -364,9 +396,3 @@ def read_payload(kind: str, data: object) -> Payload:
         return RECORDS[kind].from_json(data)
     except MessageInvalid as error:
         raise RecordInvalid(error.sentence) from error
-
-
-def frozen_record(seq: int, time: int, kind: str, data: object) -> Record:
-    """Return a checked record with data that no listener can change."""
-    payload = read_payload(kind, data)
-    return Record(seq, time, kind, cast("JsonObject", freeze(data)), payload)
