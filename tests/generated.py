@@ -77,6 +77,8 @@ GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/catalogue.md": printed_by("loopspec.impl.catalogue"),
     "docs/cli.md": cli_page,
     "docs/differences.md": differences_page,
+    "docs/findings/README.md": printed_by("loopspec.conformance.findings.page", "findings"),
+    "docs/findings/ports.md": printed_by("loopspec.conformance.findings.page", "ports"),
     "docs/mutants.md": printed_by("loopspec.conformance.mutants.page"),
     "docs/profiles.md": profiles_page,
     "docs/properties.md": printed_by("loopspec.model.documents", "properties"),

@@ -197,12 +197,19 @@ def policy_of(reading: Reading) -> Policy:
 
 
 def foreseen(trace: Iterable[Entry]) -> tuple[Call | Answer, ...]:
-    """What is asked at rest in a run with this trace, in order."""
-    return tuple(
-        entry.call if isinstance(entry, Made) else entry
-        for entry in trace
-        if isinstance(entry, Answer) or (isinstance(entry, Made) and not entry.inside)
-    )
+    """What is asked at rest in a run with this trace, in order: what comes right behind a rest.
+
+    A call that comes elsewhere was made in a window.
+    """
+    asked: list[Call | Answer] = []
+    at_rest = True
+    for entry in trace:
+        if at_rest and isinstance(entry, Made):
+            asked.append(entry.call)
+        elif at_rest and isinstance(entry, Answer):
+            asked.append(entry)
+        at_rest = isinstance(entry, Rest)
+    return tuple(asked)
 
 
 def run_scenario(

@@ -22,6 +22,7 @@ VERBS: Final = {
     "trace": "check session logs of any version against the specification",
     "transcripts": "check recorded sessions of the genuine loop against the specification",
     "differ": "find the shortest scenario on which two profiles, policies or tables part",
+    "findings": "replay the registered findings about other loops",
     "report": "render a run folder as a page, JUnit XML or JSON",
     "judge": "judge the recorded traces of a run folder again, without any subject",
     "new-port": "write a complete adapter with a toy loop inside, to grow a port from",

@@ -21,10 +21,9 @@ __all__ = ["BadAnswer", "decoded", "summed"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-DEPTH_MAX: Final = 32
-"""The deepest answer of the protocol has 9 levels; a dumped log may have more."""
+LIMITS: Final = ReadingLimits(depth=2**63)
+"""The structs say how deep an answer is; what is deeper than the parser goes is refused by it."""
 
-LIMITS: Final = ReadingLimits(depth=DEPTH_MAX)
 QUOTED: Final = 60
 SUM: Final = b',"sum":"'
 SUM_LENGTH: Final = len(SUM) + 8 + len(b'"}')
