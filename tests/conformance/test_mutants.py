@@ -11,11 +11,13 @@ from loopspec.conformance.mutants import registry
 from loopspec.conformance.mutants.registry import (
     LINES_MAX,
     PROPERTIES,
+    LogMutant,
     Mutant,
     MutantError,
     apply_edit,
     find_mutant,
     late_imports,
+    load_log_mutants,
     load_mutants,
     mutated_beside,
     mutated_impl,
@@ -197,3 +199,38 @@ def test_a_malformed_entry_is_an_error(change: dict[str, object], complaint: str
     assert registry._from_table(table).module == "loopspec.impl.loop"
     with pytest.raises(MutantError, match=complaint):
         registry._from_table(table | change)
+
+
+@pytest.mark.parametrize("mutant", load_log_mutants(), ids=[each.id for each in load_log_mutants()])
+def test_every_mutant_of_the_log_applies_and_is_none_of_the_loop(mutant: LogMutant) -> None:
+    """Its anchor is found once, and no id means two faults."""
+    assert apply_edit(mutant, source_of(mutant)) != source_of(mutant)
+    assert mutant.sentence.endswith(".")
+    assert mutant.id not in IDS
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"code": "BAL"}, "no law of the log"),
+        ({"trial": "luck"}, "the trials are power cuts"),
+        ({"witness": "followup A"}, "unknown keys: witness"),
+    ],
+)
+def test_a_malformed_mutant_of_the_log_is_an_error(
+    change: dict[str, object], complaint: str
+) -> None:
+    """It names a law and a trial, and has no witness."""
+    table: dict[str, object] = {
+        "id": "x",
+        "file": "impl/log.py",
+        "anchor": "a",
+        "replacement": "b",
+        "sentence": "S.",
+        "code": "BOUND",
+        "rules": [],
+        "trial": "slow reader",
+    }
+    assert "slow reader" == registry._from_table(table, LogMutant).trial
+    with pytest.raises(MutantError, match=complaint):
+        registry._from_table(table | change, LogMutant)

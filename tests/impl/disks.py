@@ -21,6 +21,13 @@ import attrs
 from loopspec.impl.database import Connection
 
 SECTOR: Final = 512
+
+CHECKPOINTS: Final = ("wal_autocheckpoint = 1000", "wal_autocheckpoint = 3")
+"""As the log has it, and so that most commits move pages into the file."""
+
+SPILLS: Final = "cache_size = 1"
+"""Without a cache an append reads and spills pages, so that it can fail as well as a flush."""
+
 _NAMES: Final = itertools.count(1)
 
 

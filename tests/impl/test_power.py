@@ -32,7 +32,7 @@ pytest.importorskip("apsw", reason="apsw is not installed: no disk can be simula
 
 import apsw
 
-from tests.impl.disks import Disk, states
+from tests.impl.disks import CHECKPOINTS, SPILLS, Disk, states
 from tests.impl.folders import quick_folder
 
 BATCHES: Final = ((1, 2), (3,), (1, 4, 2))
@@ -40,10 +40,6 @@ BATCHES: Final = ((1, 2), (3,), (1, 4, 2))
 
 BOUNDARIES: Final = (0, 1, 3, 6, 7, 11, 13)
 """Numbers of records at which a transaction may end."""
-
-
-CHECKPOINTS: Final = ("wal_autocheckpoint = 1000", "wal_autocheckpoint = 3")
-"""As the log has it, and so that most commits move pages into the file."""
 
 
 @attrs.define
@@ -194,8 +190,7 @@ def fail_everywhere(
         path = folder / f"{number}.sqlite"
         failed: LoopError | None = None
         try:
-            # Without a cache an append reads and spills pages, so that it can fail as well.
-            play(disk, path, history, "power", "cache_size = 1", writer)
+            play(disk, path, history, "power", SPILLS, writer)
         except LoopError as error:
             failed = error
         if disk.calls < number:

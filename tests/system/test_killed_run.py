@@ -3,7 +3,6 @@
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 from loopspec.cli import shell
 from loopspec.conformance.recorder import NAME
 from tests.generated import ROOT
+from tests.impl.folders import on_a_small_disk
 
 PARTS = ("model", "impl", "conformance", "reports")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in PARTS)}
@@ -139,20 +139,11 @@ def test_a_full_disk_is_one_sentence_and_what_was_written_stays(
 
 def test_a_real_disk_that_is_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file system of half a megabyte; what is on it is copied out before it goes."""
-    unshare = shutil.which("unshare")
-    private = [unshare or "unshare", "-rm"]
-    small = "mount -t tmpfs -o size=512k none disk"
-    (tmp_path / "disk").mkdir()
     (tmp_path / "kept").mkdir()
-    if unshare is None or subprocess.run([*private, "true"], capture_output=True).returncode:
-        pytest.skip("no private mounts here (unshare -rm)")
     (tmp_path / "program.py").write_text(PROGRAM)
-    script = (
-        f"{small} && cd disk && {sys.executable} ../program.py; code=$?; "
-        "cp -r loopspec-runs ../kept; exit $code"
-    )
+    script = f"{sys.executable} ../program.py; code=$?; cp -r loopspec-runs ../kept; exit $code"
 
-    done = full_disk([*private, "sh", "-c", script], tmp_path, None)
+    done = full_disk(on_a_small_disk("512k", script), tmp_path, None)
 
     (folder,) = (tmp_path / "kept" / "loopspec-runs").iterdir()
     told_of_a_full_disk(done, folder, "No space left on device", capsys)

@@ -178,6 +178,23 @@ class Drive:
         self.made.add(index)
         self.note(Made(line.action, line.window.kind == "in"))
 
+    def play(self, scenario: Scenario) -> None:
+        """Arm the lines with a window, then make the others."""
+        self.arm_lines(scenario)
+        self.perform_lines(scenario)
+
+    def arm_lines(self, scenario: Scenario) -> None:
+        """Arm the lines with a window."""
+        for index, line in enumerate(scenario.lines):
+            if line.window.kind != "rest":
+                self.arm(index, line)
+
+    def perform_lines(self, scenario: Scenario) -> None:
+        """Make the lines at rest, one after the other."""
+        for index, line in enumerate(scenario.lines):
+            if line.window.kind == "rest":
+                self.perform(index, line.action)
+
     def perform(self, index: int, action: Call | Answer) -> None:
         """One line at rest: make it and settle."""
         if isinstance(action, Call):
@@ -230,14 +247,10 @@ def run_scenario(
     subject = guarded(subject)
     drive = Drive(subject, verdict, scenario.held)
     try:
-        for index, line in enumerate(scenario.lines):
-            if line.window.kind != "rest":
-                drive.arm(index, line)
+        drive.arm_lines(scenario)
         if ahead and subject.armed:
             subject.expect(ahead)
-        for index, line in enumerate(scenario.lines):
-            if line.window.kind == "rest":
-                drive.perform(index, line.action)
+        drive.perform_lines(scenario)
     finally:
         subject.close()
     return drive.outcome(scenario)

@@ -22,6 +22,7 @@ from typing import Final, cast
 
 from loopspec.impl.canonical import encoded, from_bytes
 from loopspec.impl.clock import Clock, system_clock
+from loopspec.impl.database import Connect, connect_sqlite
 from loopspec.impl.errors import (
     AppendRefused,
     FlushFailed,
@@ -81,12 +82,13 @@ class SessionLog:
         on_failure: OnFailure = log_failure,
         durability: Durability = "power",
         writer: HowWritten = "thread",
+        connect: Connect = connect_sqlite,
     ) -> SessionLog:
         """Make a new file for one session and own it; `Store` explains `durability` and `writer`.
 
         Raises `LogUnreadable` if something is at the path already, `LogBusy` if it has an owner.
         """
-        file = LogFile.create(path, durability=durability, writer=writer)
+        file = LogFile.create(path, durability=durability, writer=writer, connect=connect)
         return cls(file, ONLY, clock=clock, on_failure=on_failure, alone=True)
 
     @classmethod
@@ -98,13 +100,14 @@ class SessionLog:
         on_failure: OnFailure = log_failure,
         durability: Durability = "power",
         writer: HowWritten = "thread",
+        connect: Connect = connect_sqlite,
     ) -> SessionLog:
         """Own an existing file of one session and read it back.
 
         Raises `LogUnreadable` if the file is missing, no session log, holds several sessions, or is
         damaged (the sentence names the record), and `LogBusy` if it has an owner.
         """
-        file = LogFile.open(path, durability=durability, writer=writer)
+        file = LogFile.open(path, durability=durability, writer=writer, connect=connect)
         try:
             names = file.sessions() or (ONLY,)
             if len(names) > 1:

@@ -1,11 +1,15 @@
 """Mutants: subjects with exactly one named fault, kept as data and applied in memory."""
 
 from loopspec.conformance.mutants.registry import (
+    LAWS,
+    TRIALS,
+    LogMutant,
     Mutant,
     MutantError,
     TableMutant,
     find_mutant,
     find_table_mutant,
+    load_log_mutants,
     load_mutants,
     load_table_mutants,
     mutated_beside,
@@ -15,11 +19,15 @@ from loopspec.conformance.mutants.registry import (
 )
 
 __all__ = [
+    "LAWS",
+    "TRIALS",
+    "LogMutant",
     "Mutant",
     "MutantError",
     "TableMutant",
     "find_mutant",
     "find_table_mutant",
+    "load_log_mutants",
     "load_mutants",
     "load_table_mutants",
     "mutated_beside",

@@ -10,8 +10,11 @@ import sys
 from collections.abc import Iterable
 
 from loopspec.conformance.mutants.registry import (
+    LAWS,
+    TRIALS,
     Mutant,
     TableMutant,
+    load_log_mutants,
     load_mutants,
     load_table_mutants,
 )
@@ -42,7 +45,31 @@ def to_markdown() -> str:
         f"{len(mutants)} mutants, {by_itself} of them reported by a property alone. "
         f"Witnesses: median {median}, longest {lengths[-1]}.\n"
     )
-    return "\n".join([PREFACE, figures, *table(mutants)]) + "\n"
+    return "\n".join([PREFACE, figures, *table(mutants), "", *log_section()]) + "\n"
+
+
+LOG_PREFACE = """\
+## Mutants of the session log
+
+On a sound disk no scenario shows them, so each is found by a trial of the log instead: a fault of
+the disk or a slow reader, on scenarios of the real loop where that can be. The shipped log passes
+every trial (`tests/quality/test_log_trials.py`), and while the disk is well each mutant is green on
+a scenario. Where the loop itself forgets a commit, or what it was for, a scenario with a crash
+shows it: see `claimed-come-back`, `claim-in-two-commits` and `request-before-the-flush` above.
+"""
+
+
+def log_section() -> list[str]:
+    """The mutants of the log, the laws and the trials."""
+    rows = [
+        f"| `{each.id}` | {each.sentence} | {each.code} | {' '.join(each.rules)} | {each.trial} |"
+        for each in load_log_mutants()
+    ]
+    head = "| mutant | what it does | law | rules | trial |"
+    laws = [f"- {code}: {sentence}" for code, sentence in LAWS.items()]
+    trials = [f"- *{name}*: {what}." for name, what in TRIALS.items()]
+    table = [head, "| --- | --- | --- | --- | --- |", *rows]
+    return [LOG_PREFACE, *table, "", *laws, "", *trials]
 
 
 def length_of(mutant: Mutant) -> int:

@@ -34,8 +34,12 @@ from typing import Any, Final, TypeVar
 import attrs
 
 __all__ = [
+    "LAWS",
     "LINES_MAX",
     "PROPERTIES",
+    "TRIALS",
+    "Fault",
+    "LogMutant",
     "Mutant",
     "MutantError",
     "TableMutant",
@@ -43,6 +47,7 @@ __all__ = [
     "find_mutant",
     "find_table_mutant",
     "late_imports",
+    "load_log_mutants",
     "load_mutants",
     "load_table_mutants",
     "mutated_beside",
@@ -76,21 +81,35 @@ PROPERTIES: Final = (
 )
 """Codes that a mutant may be filed under: a property that reports it by itself, or TRACE."""
 
+LAWS: Final = {
+    "ACK-POWER": "What was acknowledged is there after a power cut, whatever was not synced.",
+    "BATCH": "The records between two flushes are there all or none.",
+    "NO-PHANTOM": "Nothing is told of as durable before its commit has returned.",
+    "REFUSED": "What the disk does not take is refused in a sentence, and loses no other record.",
+    "BOUND": "The write-ahead log stays small, whoever reads meanwhile.",
+}
+"""Laws of the session log that a mutant of the log may be filed under."""
+
+TRIALS: Final = {
+    "power cuts": "every power cut of a scenario, with unsynced sectors lost, kept or torn",
+    "failing disk": "every call of the disk in a scenario, failing once or for good",
+    "writer thread": "every call of the disk below the writer's thread, failing once",
+    "full disk": "a disk that is full, while it is and once there is room again",
+    "slow reader": "a reader that stops half way, beside a writer that goes on",
+}
+"""What finds mutants of the log; tests/quality/log_trials.py runs them."""
+
 
 class MutantError(Exception):
     """The registry of mutants and the source do not fit together. It is our own bug."""
 
 
-M = TypeVar("M", bound="Mutant")
+M = TypeVar("M", bound="Fault")
 
 
 @attrs.frozen
-class Mutant:
-    """One named fault: where it is, what it does, and which rules say that it is one.
-
-    `code` is a property that reports the witness without trace inclusion; TRACE when none does.
-    `witness` is the text of a scenario that shows it, ready to be pasted into `replay`.
-    """
+class Fault:
+    """One named fault: where it is, what it does, and which rules say that it is one."""
 
     id: str
     file: str
@@ -99,7 +118,6 @@ class Mutant:
     sentence: str
     code: str
     rules: tuple[str, ...]
-    witness: str
 
     @property
     def part(self) -> str:
@@ -110,6 +128,27 @@ class Mutant:
     def module(self) -> str:
         """The full name of the module that the edit changes."""
         return "loopspec." + self.file.removesuffix(".py").replace("/", ".")
+
+
+@attrs.frozen
+class Mutant(Fault):
+    """A fault of the loop or of the table, with a scenario that shows it.
+
+    `code` is a property that reports the witness without trace inclusion; TRACE when none does.
+    `witness` is the text of a scenario, ready to be pasted into `replay`.
+    """
+
+    witness: str
+
+
+@attrs.frozen
+class LogMutant(Fault):
+    """A fault of the session log, which no scenario shows while the disk is well.
+
+    `code` is the law that it breaks, and `trial` what finds it.
+    """
+
+    trial: str
 
 
 @attrs.frozen
@@ -142,6 +181,12 @@ def load_table_mutants() -> tuple[TableMutant, ...]:
     return _unique(tuple(_from_table(table, TableMutant) for table in tables))
 
 
+@cache
+def load_log_mutants() -> tuple[LogMutant, ...]:
+    """Every registered mutant of the log, in the order of the file; raises as `load_mutants`."""
+    return _unique(tuple(_from_table(table, LogMutant) for table in _tables("log_mutants.toml")))
+
+
 def find_mutant(mutant_id: str) -> Mutant:
     """The mutant of that id; raises `MutantError` that lists what exists."""
     return _find(mutant_id, load_mutants())
@@ -161,7 +206,7 @@ def mutated_impl(mutant_id: str) -> ModuleType:
     return mutated_part("impl", mutant)
 
 
-def mutated_part(part: str, *mutants: Mutant) -> ModuleType:
+def mutated_part(part: str, *mutants: Fault) -> ModuleType:
     """A fresh copy of the package `loopspec.<part>` with these edits applied, all names resolved.
 
     Without mutants it is an unchanged copy. Raises `MutantError` when an anchor is lost or
@@ -192,7 +237,7 @@ def mutated_beside(module: str, *mutants: Mutant) -> ModuleType:
         return importlib.import_module(module)
 
 
-def source_of(mutant: Mutant) -> str:
+def source_of(mutant: Fault) -> str:
     """The unchanged source text of the mutant's module."""
     try:
         spec = importlib.util.find_spec(mutant.module)
@@ -207,7 +252,7 @@ def source_of(mutant: Mutant) -> str:
     return source
 
 
-def apply_edit(mutant: Mutant, source: str) -> str:
+def apply_edit(mutant: Fault, source: str) -> str:
     """The source with the anchor replaced; it must be there exactly once."""
     count = source.count(mutant.anchor)
     if count != 1:
@@ -285,13 +330,17 @@ def _from_table(table: dict[str, object], kind: type[M] = Mutant) -> M:  # type:
     if longest > LINES_MAX or mutant.anchor == mutant.replacement or not mutant.anchor.strip():
         msg = f"Mutant {mutant.id} must be one edit of 1 to {LINES_MAX} lines; it has {longest}."
         raise MutantError(msg)
-    if mutant.code not in PROPERTIES:
-        msg = f"Mutant {mutant.id} is filed under {mutant.code!r}, which is no property code."
+    if mutant.code not in (LAWS if isinstance(mutant, LogMutant) else PROPERTIES):
+        what = "law of the log" if isinstance(mutant, LogMutant) else "property code"
+        msg = f"Mutant {mutant.id} is filed under {mutant.code!r}, which is no {what}."
+        raise MutantError(msg)
+    if isinstance(mutant, LogMutant) and mutant.trial not in TRIALS:
+        msg = f"Mutant {mutant.id} names {mutant.trial!r}; the trials are {', '.join(TRIALS)}."
         raise MutantError(msg)
     return mutant
 
 
-def _edited_sources(part: str, mutants: tuple[Mutant, ...]) -> dict[str, str]:
+def _edited_sources(part: str, mutants: tuple[Fault, ...]) -> dict[str, str]:
     """Source by module name, for the modules that the mutants change."""
     sources: dict[str, str] = {}
     for mutant in mutants:
