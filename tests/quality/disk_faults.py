@@ -23,6 +23,7 @@ from unittest import mock
 import apsw
 import attrs
 
+import loopspec.impl.logfile  # noqa: F401  (the shipped part is imported late; copies are whole)
 from loopspec import impl as shipped
 from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.drive import Drive

@@ -6,8 +6,6 @@ when somebody wants to have the payload. A shape never has the last word on a *n
 than the class does (a block of content that is not text, for one), and the class has the sentence.
 """
 
-from __future__ import annotations
-
 from types import GenericAlias
 from typing import Annotated, Any, Final, Literal
 
@@ -24,6 +22,8 @@ from loopspec.impl.records import (
     read_payload,
 )
 
+# Annotations are evaluated at once here: as strings msgspec would look their names up in
+# `sys.modules`, where a copy of this part with a planted fault does not stand.
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
