@@ -49,7 +49,7 @@ def bits(folder: Path, count: int) -> Counter[str]:
             hostile_files.needs_a_verdict(log)
         verdicts = {log.verdict for log in logs}
         found[next(iter(verdicts)) if len(verdicts) == 1 else "several sessions"] += 1
-        if "holds" in verdicts:
+        if verdicts == {"holds"}:
             found["other rows"] += rows != hostile_files.rows_of(path)
     return found
 

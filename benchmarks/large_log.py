@@ -6,11 +6,15 @@
 
 Variants: `slim` (turns of about ten steps, tools, steering, edits, aborts, restarts), `one-turn`
 (one turn of many steps), `queue` (many prompts queued while one turn runs, then drained),
-`edits` (edits of a long queue), `ids` (a new message for each turn, nothing else).
+`edits` (edits of a long queue), `ids` (a new message for each turn, nothing else), `fat` (slim with
+texts as long as people's), `chunks` (the oldest format: most records are packed chunks of replies).
+
+`write_forks` makes forks of one parent, and `write_fault` a copy with one fault in its last part.
 """
 
 import argparse
 import json
+import math
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +23,22 @@ from typing import Any, Final
 
 Data = dict[str, Any]
 TEXT: Final = "some words that were cut to forty bytes."
+SIZES: Final = {
+    "assistant/message": (9_400, 32_000, 68_000),
+    "tool/result": (790, 13_500, 67_000),
+    "tool/call": (460, 2_100, 6_800),
+    "request/header": (27_000, 27_000, 27_000),
+    "message": (340, 660, 1_000),
+}
+"""Bytes of a record in the fat variant: median, nine of ten, most."""
+
+CHUNKS: Final = (467, 1_800, 4_200)
+"""Streamed chunks of a step: median, nine of ten, most."""
+
+ROW: Final = (24, 44, 142)
+"""Chunks of one packed row."""
+
+FILLER: Final = "what somebody has said, or a tool has found, goes on for a while; " * 1_100
 
 
 class Log:
@@ -44,11 +64,23 @@ class Log:
         self.seq += 1
         return record
 
+    def drawn(self, sizes: tuple[int, int, int]) -> int:
+        """A size: log-normal by its median and nine of ten, and at most the last."""
+        median, most_of, most = sizes
+        sigma = math.log(most_of / median) / 1.2816
+        return min(most, max(1, round(self.chance.lognormvariate(math.log(median), sigma))))
+
+    def text(self, kind: str) -> str:
+        """The text of a record: short, or in the fat variant as long as such records are."""
+        return FILLER[: self.drawn(SIZES[kind])] if self.fat else TEXT
+
+    fat = chunked = False
+
     def message(self, source: str = "user") -> Data:
         """A new message."""
         self.messages += 1
         number = f"{self.chance.getrandbits(64):016x}-{self.messages:x}"
-        block = {"type": "text", "text": TEXT}
+        block = {"type": "text", "text": self.text("message")}
         return {"id": number, "role": "user", "source": {"kind": source}, "content": [block]}
 
     def insert(self, target: str, start: int | None = None, count: int = 1) -> Data:
@@ -97,31 +129,49 @@ class Log:
                 yield self.record("user/message", message, "append")
             if number == 1 and not self.headers:
                 self.headers += 1
-                yield self.record("request/header", {"header": {}, "reason": "initial"})
+                header = {"system": self.text("request/header")} if self.fat else {}
+                yield self.record("request/header", {"header": header, "reason": "initial"})
             yield from self.reply(here, tools=number < count)
             yield self.record("step/end", dict(here))
 
     def reply(self, here: Data, tools: bool) -> Iterator[Data]:
         """A reply, its calls and their results, and what is steered meanwhile."""
+        if self.chunked:
+            yield from self.chunks(here)
         draw = self.chance.random()
         calls = [f"call_{self.step}_{i}" for i in range((1 if draw < 0.82 else 2) * tools)]
-        blocks = [{"type": "text", "text": TEXT}]
+        blocks = [{"type": "text", "text": self.text("assistant/message")}]
         blocks += [{"type": "tool-call", "id": call, "name": "bash"} for call in calls]
         said = {**here, "message": {"role": "assistant", "content": blocks}, "stream": []}
         yield self.record("assistant/message", said, "append")
         for call in calls:
-            told = {**here, "callId": call, "name": "bash", "arguments": '{"command": "true"}'}
+            given = json.dumps({"command": self.text("tool/call") if self.fat else "true"})
+            told = {**here, "callId": call, "name": "bash", "arguments": given}
             yield self.record("tool/call", told)
             result = {
                 "role": "tool",
                 "toolCallId": call,
-                "content": [{"type": "text", "text": "ok"}],
+                "content": [{"type": "text", "text": self.text("tool/result")}],
             }
             yield self.record("tool/result", {**here, "message": result}, "append")
         if tools and self.chance.random() < 0.02:
             yield self.insert("next-step")
         if self.chance.random() < 0.02:
             yield self.record("todo/write", {"todos": []})
+
+    def chunks(self, here: Data) -> Iterator[Data]:
+        """What the oldest format streams of a reply: single chunks, and rows of many."""
+        left = self.drawn(CHUNKS)
+        yield self.record("assistant/chunk", {**here, "chunk": {"type": "block-start", "index": 0}})
+        while left > 0:
+            count = min(left, self.drawn(ROW))
+            row = self.record("text-chunks", {**here, "index": 0, "dt": [1] * (count - 1)})
+            row["data"]["texts"] = [" word"] * count
+            row["seq0"], row["time0"] = row.pop("seq"), row.pop("time")
+            self.seq += count - 1
+            left -= count
+            yield row
+        yield self.record("assistant/chunk", {**here, "chunk": {"type": "finish"}})
 
     def open_turn(self) -> Iterator[Data]:
         """A turn opens and claims."""
@@ -183,6 +233,16 @@ class Log:
         while self.seq < self.wanted:
             yield from self.turn_records()
 
+    def fat_turns(self) -> Iterator[Data]:
+        """Turns with long texts."""
+        self.fat = True
+        yield from self.slim()
+
+    def chunked_turns(self) -> Iterator[Data]:
+        """Turns in which most records are chunks."""
+        self.chunked = True
+        yield from self.slim()
+
     def one_turn(self) -> Iterator[Data]:
         """A single turn."""
         yield self.insert("next-turn")
@@ -232,15 +292,130 @@ class Log:
             "queue": self.queue,
             "edits": self.edits,
             "ids": self.ids,
+            "fat": self.fat_turns,
+            "chunks": self.chunked_turns,
         }
-        header = {"type": "session", "version": 4, "id": "made", "createdAt": 0}
-        first = {**header, "isSeeded": False, "delegationDepth": 0}
-        yield json.dumps(first, separators=(",", ":")).encode() + b"\n"
+        yield encoded(header_line(0 if variant == "chunks" else 4, seeded=False))
         for record in variants[variant]():
-            yield json.dumps(record, separators=(",", ":")).encode() + b"\n"
+            yield encoded(record)
+
+    def forked(self, cut: int) -> Iterator[Data]:
+        """The first records of a parent, up to the end of a turn or a step, and a turn more."""
+        self.waiting, self.batch = {}, []
+        for record in self.slim():
+            yield record
+            name = record["type"]
+            if self.seq >= cut and name in ("step/end", "turn/end"):
+                break
+        yield self.record("session/end-seed", {"inherited": True})
+        if name == "step/end":
+            yield self.close_turn("forked")
+        yield self.insert("next-turn")
+        yield from self.open_turn()
+        yield from self.steps(1)
+        yield self.close_turn("completed")
 
 
-VARIANTS: Final = ("slim", "one-turn", "queue", "edits", "ids")
+def header_line(version: int, seeded: bool) -> Data:
+    """The first line; the oldest format does not say whether there is a seed."""
+    header: Data = {"type": "session", "version": version, "id": "made", "createdAt": 0}
+    told = {"isSeeded": seeded} if version else {}
+    return {**header, **told, "delegationDepth": 0}
+
+
+def encoded(record: Data) -> bytes:
+    """A line."""
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+VARIANTS: Final = ("slim", "one-turn", "queue", "edits", "ids", "fat", "chunks")
+
+# --- Faults -------------------------------------------------------------------------------------
+
+Fault = Callable[[Data, Data], bool]
+"""Spoils a record in place if it can; it may look at the first insertion of the log."""
+
+
+def skipped_number(record: Data, _: Data) -> bool:
+    """A number is left out."""
+    record["seq"] = record.get("seq", 0) + 1
+    return "seq0" not in record
+
+
+def skipped_turn(record: Data, _: Data) -> bool:
+    """A turn is left out."""
+    if record["type"] != "turn/start":
+        return False
+    record["data"]["turn"] += 1
+    return True
+
+
+def claimed_too_much(record: Data, _: Data) -> bool:
+    """A claim takes more than there is."""
+    data = record["data"]
+    if record["type"] != "agent/inbox/spliced" or data["inserted"] or "outcome" in data:
+        return False
+    data["removedCount"] += 1
+    return True
+
+
+def inserted_again(record: Data, first: Data) -> bool:
+    """The first message of all comes again, as late as can be."""
+    data = record["data"]
+    if record["type"] != "agent/inbox/spliced" or not data["inserted"]:
+        return False
+    data["inserted"][0]["id"] = first["data"]["inserted"][0]["id"]
+    return True
+
+
+def ended_badly(record: Data, _: Data) -> bool:
+    """A turn says that its end has no kind."""
+    if record["type"] != "turn/end":
+        return False
+    del record["data"]["reason"]["kind"]
+    return True
+
+
+FAULTS: Final[dict[str, Fault]] = {
+    "number": skipped_number,
+    "turn": skipped_turn,
+    "claim": claimed_too_much,
+    "again": inserted_again,
+    "shape": ended_badly,
+}
+
+
+def write_fault(whole: Path, copy: Path, fault: str, part: float = 0.99) -> int:
+    """Copy a log with one fault behind so much of it; the line of the fault, counted from 1.
+
+    Where no record of the rest can have the fault it is 0.
+    """
+    behind, found, first = whole.stat().st_size * part, 0, None
+    with whole.open("rb") as source, copy.open("wb") as target:
+        for number, line in enumerate(source, 1):
+            if not found and target.tell() < behind and first is not None:
+                target.write(line)
+                continue
+            if not found and number > 1:
+                record = json.loads(line)
+                first = first or (record if record["type"] == "agent/inbox/spliced" else None)
+                if target.tell() >= behind and first and FAULTS[fault](record, first):
+                    found, line = number, encoded(record)
+            target.write(line)
+    return found
+
+
+def write_forks(folder: Path, count: int, records: int, seed: int) -> int:
+    """Write so many forks of one parent of so many records, cut anywhere; how many records."""
+    chance, total = random.Random(seed), 0
+    for number in range(count):
+        log = Log(records, seed)
+        with (folder / f"fork-{number:04}.jsonl").open("wb") as file:
+            file.write(encoded(header_line(4, seeded=True)))
+            for record in log.forked(chance.randrange(1, records)):
+                file.write(encoded(record))
+        total += log.seq
+    return total
 
 
 def write_log(path: Path, variant: str, records: int, seed: int) -> int:

@@ -42,11 +42,13 @@ def test_a_closed_log_with_one_flipped_bit_is_never_taken_for_whole(
     path = tmp_path / "flipped"
     for number in range(part, FLIPS, PARTS):
         path.write_bytes(hostile_files.flipped(content, number))
-        for log in judge_database(path, ONE):
+        logs = judge_database(path, ONE)
+        for log in logs:
             hostile_files.needs_a_verdict(log)
             assert log.verdict != "broken", log
-            if log.verdict == "holds":
-                assert rows == hostile_files.rows_of(path), number
+        # The name of a session may fall apart in two; then one of them at least is unknown.
+        if all(log.verdict == "holds" for log in logs):
+            assert rows == hostile_files.rows_of(path), number
 
 
 def test_a_left_write_ahead_log_with_one_flipped_bit_says_what_cannot_be_known(
