@@ -317,6 +317,12 @@ def no_test_has_a_fixed_port(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{getattr(node, 'lineno', 0)} has a fixed port"
 
 
+RUNS_CODE: Final = {
+    "conformance/loopspec/conformance/mutants/registry.py",  # a faulty copy of our own code
+    "tests/conformance/test_readme.py",  # what a page of ours shows
+}
+
+
 def data_is_not_code(root: Path) -> Iterator[str]:
     """Scenarios, seeds and runs are text; nothing is unpickled.
 
@@ -335,6 +341,10 @@ def data_is_not_code(root: Path) -> Iterator[str]:
                 "marshal.loads",
             ):
                 yield f"{place}:{node.lineno} reads marshalled data"
+            called = node.func if isinstance(node, ast.Call) else None
+            called_by_name = called.id if isinstance(called, ast.Name) else ""
+            if called_by_name in ("eval", "exec") and place.as_posix() not in RUNS_CODE:
+                yield f"{place}:{getattr(node, 'lineno', 0)} calls {called_by_name}"
 
 
 def only_sqlite_opens_a_log(root: Path) -> Iterator[str]:
@@ -478,6 +488,8 @@ MORE_FAULTS: Final[list[tuple[Check, dict[str, str]]]] = [
     (no_file_names_a_machine, {"README.md": f"../{OUTSIDE_DATA}\n"}),
     (data_is_not_code, {"impl/loopspec/impl/x.py": "import marshal\nmarshal.loads(b'')\n"}),
     (data_is_not_code, {"impl/loopspec/impl/x.py": "from marshal import loads\n"}),
+    (data_is_not_code, {"impl/loopspec/impl/x.py": "exec(text)\n"}),
+    (data_is_not_code, {"tests/x.py": "value = eval(text)\n"}),
     (only_sqlite_opens_a_log, {"impl/loopspec/impl/x.py": "log_path.read_bytes()\n"}),
     (only_sqlite_opens_a_log, {"impl/loopspec/impl/x.py": "shutil.copy(a, b)\n"}),
     (only_sqlite_opens_a_log, {"impl/loopspec/impl/x.py": "os.open(file, os.O_RDONLY)\n"}),
