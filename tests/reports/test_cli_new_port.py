@@ -16,7 +16,7 @@ def test_a_new_port_is_written_with_its_name(
     assert 0 == shell.run(["new-port", "python", str(folder)])
     out, err = capsys.readouterr()
     assert "" == err
-    assert f"{folder} && loopspec smoke --adapter" in out.splitlines()[-1]
+    assert '  judge it   loopspec smoke "python adapter.py"' == out.splitlines()[-1]
     assert (folder / "README.md").read_text().startswith("# tiny-loop,")
     assert (folder / ".github/workflows/conformance.yml").is_file()
     assert json.loads((folder / "vectors.json").read_text())["vectors"]

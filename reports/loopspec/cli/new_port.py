@@ -1,5 +1,6 @@
 """`loopspec new-port`: a complete adapter to begin with, in the language of your loop."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def command(language: str, folder: Path) -> int:
     loop, recorded vectors with a runner in the test framework of the language, a file of known
     failures, and a CI job. Its README says how to put your own loop in.
     """
-    from loopspec.conformance.ports.scaffold import LANGUAGES, new_port
+    from loopspec.conformance.ports.scaffold import LANGUAGES, called, new_port
 
     if language not in LANGUAGES:
         raise CouldNotRun(
@@ -37,16 +38,19 @@ def command(language: str, folder: Path) -> int:
             "docs/writing-a-port.md tells how a port in any other language is written",
         )
     needs_room(folder)
-    port = new_port(language, folder.resolve().name)
-    for name, content in port.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    name = folder.resolve().name
+    port = new_port(language, name)
+    for path, content in port.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
     known = LANGUAGES[language]
+    test, adapter = (each.format(name=called(name)) for each in (known.test, known.adapter))
     sys.stdout.write(
         f"wrote {len(port)} files of a {known.title} port to {folder}\n"
-        f"  test it    cd {folder} && {known.test}\n"
-        f'  judge it   cd {folder} && loopspec smoke --adapter "{known.adapter}"\n'
+        f"  go there   cd {shlex.quote(str(folder))}\n"
+        f"  test it    {test}\n"
+        f"  judge it   loopspec smoke {adapter}\n"
     )
     return 0
 

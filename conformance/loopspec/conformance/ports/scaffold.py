@@ -18,17 +18,23 @@ import attrs
 
 from loopspec.conformance.ports.vectors import text_of, vectors
 
-__all__ = ["LANGUAGES", "Language", "new_port"]
+__all__ = ["LANGUAGES", "Language", "called", "new_port"]
 
 PLACEHOLDER: Final = "my-loop"
 NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+SHARED: Final = "shared"
+"""The folder of what is the same in each language."""
+
 LEFT_BEHIND: Final = {"__pycache__", "node_modules", "target", "vectors.json", "Cargo.lock"}
 """What running a template where it stands leaves there; it belongs to no port."""
 
 
 @attrs.frozen
 class Language:
-    """A language that has a template: how its port is tested, and how it is started."""
+    """A language that has a template: how its port is tested and built, and how it is started.
+
+    Both are lines for a shell, in which `{name}` stands for the name of the port.
+    """
 
     title: str
     test: str
@@ -36,23 +42,27 @@ class Language:
 
 
 LANGUAGES: Final = {
-    "python": Language("Python", "python -m unittest", "python adapter.py"),
+    "python": Language("Python", "python -m unittest", '"python adapter.py"'),
+    "typescript": Language("TypeScript", "npm test", '"node adapter.mjs"'),
+    "go": Language("Go", "go test ./... && go build -o {name} .", "./{name}"),
+    "rust": Language("Rust", "cargo test && cargo build --release", "target/release/{name}"),
 }
 """Each template by the name that the command line has for it."""
 
 
-def new_port(language: str, name: str) -> dict[str, bytes]:
-    """The files of a new port by their path. Raises KeyError for a language without a template.
+def called(name: str) -> str:
+    """The name of a port in a folder of this name, of small letters, digits and `-` only."""
+    return name if NAME.fullmatch(name) else PLACEHOLDER
 
-    A `name` that is not made of small letters, digits and `-` is not taken over.
-    """
-    title = LANGUAGES[language].title
-    called = name if NAME.fullmatch(name) else PLACEHOLDER
+
+def new_port(language: str, name: str) -> dict[str, bytes]:
+    """The files of a new port by their path; `language` is one of `LANGUAGES`."""
+    assert language in LANGUAGES, f"{language} has no template"
     found = {
-        path: file.read_bytes().replace(PLACEHOLDER.encode(), called.encode())
-        for path, file in _walk(files(__package__).joinpath("templates", language), "")
+        path: file.read_bytes().replace(PLACEHOLDER.encode(), called(name).encode())
+        for folder in (SHARED, language)
+        for path, file in _walk(files(__package__).joinpath("templates", folder), "")
     }
-    assert found, f"the template of {title} is missing from this installation"
     return {**found, "vectors.json": text_of(vectors()).encode()}
 
 

@@ -1,0 +1,3 @@
+module my-loop
+
+go 1.19
