@@ -25,7 +25,7 @@ LOGS: Final = {
     "restarted": "+T[A] +T[B] {1 -T[A] (1 uA h a:c,d c:c r?c r!d )1 }1:interrupted end-seed "
     "+T[C] {2 -T[B] (1 uB h:resume a )1 }2:completed {3 -T[C] (1 uC a )1 }3:completed",
     "forked": "+T[A] {1 -T[A] (1 uA h a:c c:c +T[B] cut r?c )1 }1:forked "
-    "+T[C] {2 -T[B] (1 uB a )1 }2:completed {3 -T[C] (1 uC a )1 }3:completed",
+    "+T[C] {2 -T[B] (1 uB h:resume a )1 }2:completed {3 -T[C] (1 uC a )1 }3:completed",
     "stopped": "+T[A] +T[B] {1 -T[A] (1 uA h a:c c:c",
     "old-order": "+T[A] -T[A] {1 (1 uA h a )1 }1:completed +T[B] -T[B] {2 (1 uB a )1 }2:completed",
     "before-the-inbox": "{1 xA (1 h a )1 }1:completed",

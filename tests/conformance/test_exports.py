@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from loopspec.conformance.trace import Acceptor, Judged, judge_log
-from loopspec.impl import Record, SessionLog, fork, repair
+from loopspec.impl import (
+    Agent,
+    Record,
+    ScriptedProvider,
+    SessionLog,
+    fold_inbox,
+    fork,
+    repair,
+    text_message,
+)
 from loopspec.impl.export import export_lines
 from tests.impl.test_export import every_kind
 from tests.impl.test_resume import cut, full_session
@@ -39,6 +48,12 @@ def test_crashed_repaired_and_forked_sessions_hold(tmp_path: Path, length: int) 
     repaired = repair(crashed)
     seen = judged(tmp_path, repaired)
     assert ("holds", ()) == (seen.verdict, seen.tail.open)
+    Agent(crashed, ScriptedProvider())
+    message = text_message("again").to_json()
+    again = {"target": "next-step", "start": len(fold_inbox(repaired)[1]), "inserted": [message]}
+    crashed.append("agent/inbox/spliced", again)
+    seen = judged(tmp_path, crashed.read())
+    assert ("holds", ()) == (seen.verdict, seen.tail.appends)
     child = SessionLog.in_memory()
     fork(crashed, child)
     assert "holds" == judged(tmp_path, child.read()).verdict

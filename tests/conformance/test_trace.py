@@ -10,7 +10,7 @@ from loopspec.conformance.rules import load_rules
 from loopspec.conformance.trace import Acceptor, Judged, Options, judge_log, judge_records
 from loopspec.conformance.trace.explaining import REASONS
 from loopspec.conformance.trace.notation import log_of, records_of
-from loopspec.conformance.trace.relations import RELATIONS, Relation
+from loopspec.conformance.trace.relations import RELATIONS, Damage, load_damages
 from tests.conformance.logs_at_hand import BUILT_TO_BREAK, acceptor, folder, judged, native
 
 ONE = Acceptor()
@@ -21,13 +21,28 @@ def judge(text: str, options: Options | None = None) -> Judged:
     return judge_records(records_of(text), ONE, options)
 
 
-@pytest.mark.parametrize("each", RELATIONS, ids=lambda each: each.code)
-def test_each_relation_tells_its_two_logs_apart(each: Relation) -> None:
-    """One holds, the other is broken by this relation and no other."""
-    assert "holds" == judge(each.holds).verdict
-    broken = judge(each.breaks)
-    assert broken.finding is not None
-    assert (each.code, each.rules) == (broken.finding.code, broken.finding.rules)
+def rows_of(row: Damage, text: str) -> list[dict[str, Any]]:
+    """The records of a row, behind a header where the row has one."""
+    header = [{"type": "session", **row.header}] if row.header else []
+    return [*header, *records_of(text)]
+
+
+@pytest.mark.parametrize("row", load_damages(), ids=lambda row: f"{row.by} {row.rule}")
+def test_each_damaged_log_is_broken_with_its_rule_and_the_whole_one_holds(row: Damage) -> None:
+    """With this rule and no other, at the record that is named."""
+    assert "holds" == judge_records(rows_of(row, row.holds), ONE).verdict
+    found = judge_records(rows_of(row, row.breaks), ONE).finding
+    assert found is not None
+    line = row.record + bool(row.header)
+    assert (row.by, (row.rule,), line) == (found.code, found.rules, found.line)
+
+
+def test_every_relation_has_a_damaged_log_and_says_one_sentence() -> None:
+    """Its rules are those of its rows, and the rows name nothing else."""
+    codes = [each.code for each in RELATIONS]
+    assert sorted(set(codes)) == sorted(codes)
+    assert {*codes, "MODEL", "SHAPE"} == {row.by for row in load_damages()}
+    assert all(each.rules and each.sentence.endswith(".") for each in RELATIONS)
 
 
 def test_every_rule_that_is_named_is_a_rule_of_the_contract() -> None:
@@ -36,22 +51,23 @@ def test_every_rule_that_is_named_is_a_rule_of_the_contract() -> None:
     named |= {rule for each in REASONS for rule in each.rules}
 
     assert set() == named - load_rules().keys()
+    assert all(len(each.rules) == 1 for each in REASONS)
 
 
 REFUSED = {
     "+T[A] {1 -T[A] }1:blocked {2 }2:completed": ("DR-09", 5, "a turn opens and nothing woke"),
-    "{1 +T[A] -T[A] }1:blocked": ("DR-09", 1, "a turn opens before the prompt"),
+    "{1 +T[A] -T[A] }1:blocked": ("RT-07", 1, "a turn opens before the prompt"),
     "+T[A] +S[B] {1 -T[A] }1:blocked": ("CL-02", 4, "next-step was left out"),
     "+T[A] +T[B] {1 -T[A,B] }1:blocked": ("CL-02", 4, "two prompts are taken"),
-    "+S[A] +S[B] +T[C] {1 ~S[1] -T[C] }1:blocked": ("CL-01", 5, "next-step is not drained"),
+    "+S[A] +S[B] +T[C] {1 ~S[1] -T[C] }1:blocked": ("CL-02", 5, "next-step is not drained"),
     "+T[A] +T[B] {1 -T[A] (1 uA a )1 -T[B] }1:blocked": ("CL-01", 9, "a prompt at a later step"),
-    "+T[A] {1 (1 xB a )1 }1:completed": ("CL-08", 3, "no claim"),
+    "+T[A] {1 (1 xB a )1 }1:completed": ("CL-02", 3, "no claim"),
     "+T[A] {1 -T[A] (1 a )1 }1:completed": ("ST-11", 5, "nothing has entered"),
     "+T[A] {1 -T[A] (1 uA a )1 }1:blocked": ("TB-07", 8, "there was no decision to reject"),
     "+T[A] {1 -T[A] (1 uA a a )1 }1:completed": ("ST-11", 7, "two replies"),
     "+T[A] {1 -T[A] (1 uA )1 }1:completed": ("TB-05", 7, "a step without its reply"),
     "+T[A] {1 -T[A] (1 uA +S[B] a )1 (2 xC a )2 }1:completed": (
-        "CL-08",
+        "CL-01",
         9,
         "a step opens and leaves its claim out",
     ),

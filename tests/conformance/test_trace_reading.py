@@ -128,7 +128,7 @@ def test_a_hostile_line_is_named_and_ends_what_can_be_said(tmp_path: Path, line:
 
 def test_brackets_inside_strings_do_not_count(tmp_path: Path) -> None:
     """Only those that nest."""
-    line = b'{"type":"x","seq":3,"data":"' + b"[" * 500 + b'\\"{"}'
+    line = b'{"type":"x","ignorable":true,"seq":3,"data":"' + b"[" * 500 + b'\\"{"}'
     content = with_line(line).replace(b'"seq":3,"data":{"turn"', b'"seq":3,"data":{"turn"')
     rows = [json.loads(each) for each in content.splitlines()]
     for number, row in enumerate(rows[1:]):

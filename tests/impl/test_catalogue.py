@@ -45,7 +45,7 @@ FULL_RECORDS: dict[str, Any] = {
     "assistant/message": AssistantMessage(1, 1, text_message("A"), ("X",), True),
     "tool/call": ToolCalled(1, 1, "X", "read", {"path": "a"}),
     "tool/result": ToolAnswered(1, 1, "X", "error", (TextBlock("?"),), OUTCOME_UNKNOWN, 3),
-    "session/end-seed": EndSeed(),
+    "session/end-seed": EndSeed(inherited=True),
 }
 
 

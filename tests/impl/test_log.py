@@ -165,7 +165,7 @@ def test_unknown_setting_is_refused_before_anything_is_made(tmp_path: Path, name
     ],
 )
 def test_record_with_other_keys_or_values_is_refused(kind: str, data: object, says: str) -> None:
-    """One sentence that names the key; the number is not used up."""
+    """SL-07: one sentence that names the key; the number is not used up."""
     with SessionLog.in_memory() as log:
         with pytest.raises(RecordInvalid, match=says):
             log.append(kind, data)

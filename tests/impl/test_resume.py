@@ -28,6 +28,7 @@ from loopspec.impl import (
     text_message,
 )
 from loopspec.impl.records import TurnStart
+from loopspec.impl.resume import go_on
 from tests.impl.sessions import Session, describe, run, settle
 
 A, B, C = text_message("A"), text_message("B"), text_message("C")
@@ -122,6 +123,37 @@ def test_every_crash_is_closed_once_and_the_session_goes_on(length: int) -> None
         assert f"turn/start {max(turns, default=0) + 1}" in session.told
 
     run(go_on, Session(log))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_crash_during_the_repair_leaves_what_the_next_one_completes(length: int) -> None:
+    """RS-05: behind any number of closers the rest follows, and then the mark, once."""
+    whole = go_on(cut(full_session(), length))
+    for done in range(length, len(whole) + 1):
+        again = cut(whole, done)
+        went_on = go_on(again)
+        assert [each.payload for each in whole] == [each.payload for each in went_on]
+        assert went_on == go_on(again)
+
+
+def test_session_that_goes_on_is_marked_once_whatever_was_open() -> None:
+    """RS-07: not in an empty log, and not behind a mark; the mark is told to nobody."""
+    for log in (log_of(), closed_turn(), log_of(("turn/start", {"turn": 1}))):
+        told: list[Record] = []
+        log.subscribe(told.append)
+        for _ in range(3):
+            Agent(log, ScriptedProvider())
+        marks = [record.type == "session/end-seed" for record in log.read()]
+        assert marks == [False] * (len(marks) - 1) + [True] * bool(marks)
+        assert [] == told
+
+
+def test_fork_of_a_log_that_ends_with_a_mark_says_that_it_inherits() -> None:
+    """RS-07: a reader tells the copy from another run of the same session."""
+    source, child = closed_turn(), SessionLog.in_memory()
+    go_on(source)
+    fork(source, child, inherits=True)
+    assert [{}, {"inherited": True}] == [dict(record.data) for record in child.read()[-2:]]
 
 
 def test_calls_without_result_are_answered_in_the_order_of_the_transcript() -> None:
@@ -247,7 +279,8 @@ def test_repair_survives_in_the_file(tmp_path: Path) -> None:
         assert "ended without closing" in log.remark
         Agent(log, ScriptedProvider())
     with SessionLog.open(path) as log:
-        assert ["turn/start 1", "turn/end 1 interrupted"] == words(log.read())
+        closed = ["turn/start 1", "turn/end 1 interrupted", "session/end-seed"]
+        assert closed == words(log.read())
         assert "" == log.remark
 
 
@@ -309,6 +342,15 @@ def test_seed_for_a_log_with_records_or_with_a_bad_splice_is_refused() -> None:
     with pytest.raises(LogUnreadable):
         seed(fresh, log_of(splice("next-turn", 0, 1)).read())
     assert (3, ()) == (len(log.read()), fresh.read())
+
+
+@pytest.mark.parametrize("length", [-1, 4, 99])
+def test_fork_of_more_records_than_there_are_is_refused(length: int) -> None:
+    """And of fewer than none; nothing is copied."""
+    source, target = closed_turn(), SessionLog.in_memory()
+    with pytest.raises(BadArgument, match="0 to 3 records"):
+        fork(source, target, length)
+    assert () == target.read()
 
 
 def test_fork_inside_an_open_turn_is_refused() -> None:

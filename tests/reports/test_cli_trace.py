@@ -48,8 +48,8 @@ def test_a_broken_log_is_told_with_rule_record_and_why(tmp_path: Path) -> None:
     code, text = run(write(tmp_path, a=BROKEN) / "a.jsonl")
 
     assert 1 == code
-    assert "MODEL broken: A boundary claims what is pending for it." in text
-    assert "  rules     CL-01 CL-02 CL-08" in text
+    assert "MODEL broken: A turn's first boundary claims what is pending." in text
+    assert "  rules     CL-02" in text
     assert "  record    4 (seq 2), step/start" in text
     assert "  because   turn 1 is open; next-turn holds A, next-step holds nothing." in text
     assert "  allowed   agent/inbox/spliced next-turn@0 -1" in text
@@ -122,7 +122,7 @@ def test_an_id_may_be_allowed_to_come_again(tmp_path: Path) -> None:
     text = "+T[A] {1 -T[A] }1:blocked +T[A] {2 -T[A] }2:blocked"
     log = write(tmp_path, a=text) / "a.jsonl"
 
-    assert "OWN (CL-09 RS-06) at record 6" in run(log)[1]
+    assert "OWN (CL-09) at record 6" in run(log)[1]
     assert 0 == run(log, "--resend", "allowed")[0]
 
 
@@ -174,7 +174,7 @@ def test_the_summary_is_markdown(tmp_path: Path) -> None:
     text = out.read_text()
 
     assert text.startswith("# loopspec trace\n\n**broken: 1 broken, 1 holds**\n")
-    assert "`MODEL CL-01 CL-02 CL-08 at record 4 (seq 2)`" in text
+    assert "`MODEL CL-02 at record 4 (seq 2)`" in text
 
 
 def test_the_page_marks_the_broken_record(tmp_path: Path) -> None:

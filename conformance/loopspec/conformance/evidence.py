@@ -1,11 +1,12 @@
 """What checks each rule: mutants, damaged traces, rows, properties, corpus entries, named tests.
 
 Theory. A rule counts as *checked* when a fault is reported with its id and what is repaired is
-not. Two kinds of faults are counted: a mutant filed under the rule, whose witness is green on the
-shipped loop or table (tests hold that for each of them), and a trace of the corpus from which one
+not. Three kinds of faults are counted: a mutant filed under the rule, whose witness is green on the
+shipped loop or table (tests hold that for each of them); a trace of the corpus from which one
 observation is missing: the judge then names the rules of the row that owed it, and of the whole
-trace it says nothing. What a rule has besides, a row, a property, a corpus entry, a named test, is
-shown, and is not counted.
+trace it says nothing; and a damaged session log of `trace/damages.toml`, which is broken with
+exactly this rule and holds once it is whole. What a rule has besides, a row, a property, a corpus
+entry, a named test, is shown, and is not counted.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.judge import expected_rules
 from loopspec.conformance.mutants import load_mutants, load_table_mutants
 from loopspec.conformance.rules import GROUPS, Rule
+from loopspec.conformance.trace.relations import load_damages
 from loopspec.model.playback import play
 from loopspec.model.possible import Parting, Possible, after
 from loopspec.model.properties import PROPERTIES
@@ -32,8 +34,8 @@ from loopspec.model.words import LISTENERS, Observation
 
 __all__ = ["LOOP_GROUPS", "Evidence", "evidence_of", "is_checked", "is_of_the_loop", "shown"]
 
-LOOP_GROUPS: Final = tuple(GROUPS)[: tuple(GROUPS).index("RE") + 1]
-"""The groups of rules that are about one session's loop; the others are of hosts and plug-ins."""
+LOOP_GROUPS: Final = tuple(GROUPS)[: tuple(GROUPS).index("SL") + 1]
+"""The groups of rules about a session's loop and its log; the others are of hosts and plug-ins."""
 
 NAMED_MAX: Final = 2
 """How many names of each kind are shown."""
@@ -46,6 +48,7 @@ class Evidence:
     mutants: tuple[str, ...] = ()
     table_mutants: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     corpus: tuple[str, ...] = ()
@@ -76,6 +79,8 @@ def all_evidence() -> Mapping[str, Evidence]:
     for entry in load_corpus():
         add("corpus", entry.name, entry.rules)
         add("damaged", entry.name, reported_when_damaged(entry.scenario))
+    for rule, by in {(row.rule, row.by): None for row in load_damages()}:
+        add("logs", by, [rule])
     return MappingProxyType(
         {
             rule: Evidence(**{kind: tuple(names) for kind, names in kinds.items()})
@@ -108,14 +113,14 @@ def reported_when_damaged(scenario: Scenario) -> tuple[str, ...]:
 
 def is_of_the_loop(rule: Rule) -> bool:
     """Whether a rule is about the loop itself and is to be checked by now."""
-    now = rule.stage in ("slice", "truth")
+    now = rule.stage in ("slice", "truth", "durable")
     return now and rule.prefix in LOOP_GROUPS and rule.home in ("model", "relation", "impl")
 
 
 def is_checked(rule: Rule) -> bool:
     """Whether a fault is reported with the rule's id."""
     found = evidence_of(rule.id)
-    return bool(found.mutants or found.table_mutants or found.damaged)
+    return bool(found.mutants or found.table_mutants or found.damaged or found.logs)
 
 
 def shown(rule: Rule) -> str:
@@ -134,6 +139,8 @@ def shown(rule: Rule) -> str:
             parts.append(f"{kind} {', '.join(names[:NAMED_MAX])}{more}")
     if found.damaged:
         parts.append(f"damaged traces of {len(found.damaged)} corpus entries")
+    if found.logs:
+        parts.append(f"damaged logs, found by {', '.join(found.logs)}")
     if rule.test:
         parts.append(f"test {rule.test.rpartition('/')[2].replace('::', ' ')}")
     if rule.open:

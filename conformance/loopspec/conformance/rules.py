@@ -71,9 +71,10 @@ the stage of the project at which it is checked first. The sentences hold under 
 `notes`.
 
 A rule counts as checked when a fault is reported with its id and what is repaired is not: a mutant
-that is filed under it, or a trace of the corpus from which an observation is missing. What else
-there is for it is shown where that is all: rows, properties, corpus entries; a test that is named
-stands for what no trace shows.
+that is filed under it, a trace of the corpus from which an observation is missing, or a damaged
+session log (`conformance/loopspec/conformance/trace/damages.toml`) of which `loopspec trace` says
+that it breaks this rule. What else there is for it is shown where that is all: rows, properties,
+corpus entries; a test that is named stands for what no trace shows.
 
 A note names the difference between notes and upstream code (Δ), the open question (A) or the fault
 still present upstream (LB) that stands behind a sentence.

@@ -276,9 +276,9 @@ CATALOGUE: Final = (
         "session/end-seed",
         "append",
         "EndSeed",
-        "The records up to here were copied from another session.",
+        "The records up to here are those of an earlier run, or of another session.",
         ("RS-07",),
-        (),
+        (Key("inherited", "inherited", "`true`", "when they were copied from another session"),),
     ),
 )
 """The table. Its order is the order of the document."""

@@ -50,7 +50,7 @@ OUTCOMES: Final = {code: outcome for outcome, (_, code) in FAILURES.items()}
 
 def export_lines(records: Sequence[Record], session: str) -> Iterator[bytes]:
     """Return the lines of an export, the header first, each with its line end."""
-    seeded = any(isinstance(record.payload, EndSeed) for record in records)
+    seeded = any(record.payload == EndSeed(inherited=True) for record in records)
     yield _line(
         {
             "type": "session",
@@ -157,8 +157,6 @@ def _line(value: Mapping[str, object]) -> bytes:
 def _data_out(record: Record) -> dict[str, object]:
     payload = record.payload
     data = payload.to_json()
-    if isinstance(payload, EndSeed):
-        return {"inherited": True}
     if isinstance(payload, ToolCalled):
         data["callId"] = data.pop("call")
         data["arguments"] = _text(payload.arguments)
@@ -225,9 +223,7 @@ def _record_in(stored: object, expected: int) -> Record:
         msg = f"expected record {expected} with a whole time, got {seq!r} at {time!r}"
         raise ValueError(msg)
     data = cast("dict[str, Any]", thaw(envelope["data"]))
-    if kind == "session/end-seed":
-        data = {}
-    elif kind == "tool/call":
+    if kind == "tool/call":
         data["call"] = data.pop("callId")
         data["arguments"] = _arguments(data["arguments"])
     elif kind == "assistant/message":

@@ -32,7 +32,7 @@ from loopspec.impl.messages import Message
 from loopspec.impl.policy import Policy
 from loopspec.impl.provider import Provider
 from loopspec.impl.records import NEXT_STEP, NEXT_TURN
-from loopspec.impl.resume import repair
+from loopspec.impl.resume import go_on
 from loopspec.impl.signal import Signal
 from loopspec.impl.started import start
 from loopspec.impl.tools import NoTools, Tools
@@ -58,14 +58,15 @@ class Agent:
     ) -> None:
         """Restore the session from its log: turn numbers go on, pending messages stay, quiet.
 
-        What a crash left open is closed first (`resume.repair`). Raises `LogUnreadable` and adds
+        What a crash left open is closed first, and the end of the seed is marked
+        (`resume.go_on`). Raises `LogUnreadable` and adds
         nothing when a splice of the log does not fit, `LogBusy` while another agent runs on it.
         """
         self.bus = Bus() if bus is None else bus
         self.log = log
         self._policy = Policy() if policy is None else policy
         self.bus.throws = self._policy.interceptor == "throws"
-        records = repair(log)
+        records = go_on(log)
         self._pending = Pending(log, self.bus, records, self._policy.no_op)
         self.inbox = Inbox(self._pending, self._policy.clear)
         self._now = Activity(self._pending, self.bus, self._policy)

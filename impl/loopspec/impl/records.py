@@ -290,17 +290,23 @@ class ToolAnswered:
 
 @attrs.frozen
 class EndSeed:
-    """Up to here the log was copied from another session (RS-07)."""
+    """Up to here the log is of an earlier run, or inherited from another session (RS-07)."""
+
+    inherited: bool = False
 
     def to_json(self) -> dict[str, object]:
         """Return the data of the record."""
-        return {}
+        return {"inherited": True} if self.inherited else {}
 
     @classmethod
     def from_json(cls, data: object) -> EndSeed:
         """Read the data strictly; raises `MessageInvalid`."""
-        exact_keys(data, "session/end-seed", ())
-        return cls()
+        known = exact_keys(data, "session/end-seed", (), ("inherited",))
+        inherited = known.get("inherited", False)
+        if not isinstance(inherited, bool):
+            msg = f"session/end-seed.inherited must be true or left out, not {inherited!r}."
+            raise MessageInvalid(msg)
+        return cls(inherited)
 
 
 Payload: TypeAlias = (

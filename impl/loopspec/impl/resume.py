@@ -6,8 +6,9 @@ end of the open turn as `interrupted` (RS-03). No tool runs again and no message
 claimed batch is lost with its turn (RS-02, RS-06). A log in which nothing is open gets nothing, so
 repairing twice is repairing once (RS-05).
 
-A seed is the beginning of another session's log. It is copied with its times and followed by one
-`session/end-seed` (RS-07).
+A session that goes on has its own log as its seed, and a copy begins with that of another, times
+and all. Either seed is followed by one `session/end-seed`, which tells a reader where the next run
+begins; an inherited one says so (RS-07).
 """
 
 from __future__ import annotations
@@ -107,10 +108,23 @@ def repair(log: SessionLog) -> tuple[Record, ...]:
     return (*records, *_close(log, records))
 
 
+def go_on(log: SessionLog) -> tuple[Record, ...]:
+    """Repair a log for the next run, mark where that begins, and return all records.
+
+    An empty log gets no mark, nor does one that ends with one (RS-07). Raises as `repair` does.
+    """
+    records = repair(log)
+    if not records or isinstance(records[-1].payload, EndSeed):
+        return records
+    mark = log.append_at(records[-1].time, "session/end-seed", EndSeed().to_json(), tell=False)
+    return (*records, mark)
+
+
 def seed(log: SessionLog, records: Sequence[Record]) -> None:
     """Begin an empty log with the records of another: with their times, told to nobody (RS-07).
 
-    What is open at their end is closed; one `session/end-seed` follows unless they end with one.
+    What is open at their end is closed; one inherited `session/end-seed` follows unless they end
+    with one.
     Raises `BadArgument` when the log is not empty, `LogUnreadable` when a splice does not fit.
     """
     if log.read():
@@ -120,8 +134,10 @@ def seed(log: SessionLog, records: Sequence[Record]) -> None:
     for record in records:
         log.append_at(record.time, record.type, record.payload.to_json(), tell=False)
     _close(log, records)
-    if records and not isinstance(records[-1].payload, EndSeed):
-        log.append_at(records[-1].time, "session/end-seed", EndSeed().to_json(), tell=False)
+    if records and records[-1].payload != EndSeed(inherited=True):
+        log.append_at(
+            records[-1].time, "session/end-seed", EndSeed(inherited=True).to_json(), tell=False
+        )
 
 
 def fork(
@@ -130,10 +146,16 @@ def fork(
     """Begin an empty log with the first `length` records of another, all by default.
 
     What is pending there stays with the parent: the copy discards it, so that no message runs in
-    two sessions (ID-10), unless the fork `inherits` it. Raises `ForkRefused` when the records end
-    inside an open turn (RS-09), and what `seed` raises.
+    two sessions (ID-10), unless the fork `inherits` it. Raises `BadArgument` when the source has
+    not so many records, `ForkRefused` when they end inside an open turn (RS-09), and what `seed`
+    raises.
     """
-    records = source.read()[:length]
+    records = source.read()
+    if length is not None:
+        if not 0 <= length <= len(records):
+            msg = f"a fork takes 0 to {len(records)} records of {source.session!r}, not {length}."
+            raise BadArgument(msg)
+        records = records[:length]
     at = _open_after(records)
     if at.turn:
         msg = f"record {len(records)} of session {source.session!r} is inside turn {at.turn}."

@@ -129,7 +129,10 @@ def flush(session: Session, call: Call) -> Session:
 
 
 def opened(session: Session, log: Kept, by: str) -> Session:
-    """A session with the lists and turn numbers of a log, all quiet, and the log repaired."""
+    """A session with the lists and turn numbers of a log, all quiet, and the log repaired.
+
+    The mark behind it (RS-07) is told to nobody and folds to nothing, so it is no part of a trace.
+    """
     lost = [f"tool/result {call} not-started" for call in log.called[log.started :]]
     left = [f"tool/result {call} outcome-unknown" for call in log.called[: log.started]]
     closed = ["step/end"] * log.step_open + ["turn/end interrupted"] * log.turn_open

@@ -354,7 +354,9 @@ class PythonSubject:
             self.later(ticks, action)
         records = log.read()
         turns = [each.data["turn"] for each in records if each.type == "turn/start"]
-        repaired = tuple(_repaired(each.type, each.data) for each in records[known:])
+        # Where the next run begins is marked in the log, and is no part of what was repaired.
+        closers = (each for each in records[known:] if each.type != "session/end-seed")
+        repaired = tuple(_repaired(each.type, each.data) for each in closers)
         self._tell(observation("opened", name, max(turns, default=0), *self.lists(), repaired))
 
     @property

@@ -282,10 +282,9 @@ def try_log_edits(name: str, rows: Rows, acceptor: Acceptor, edits: LogEdits) ->
     edits.logs += 1
     for edit in edits_of(rows):
         found = judge_records(edit.rows, acceptor)
-        if found.verdict == "broken":
-            assert found.finding is not None, "a broken log has a finding"
+        if found.verdict in ("broken", "unknown"):
             edits.refused[edit.label] += 1
-            edits.rules[" ".join(found.finding.rules)] += 1
+            edits.rules[" ".join(found.finding.rules) if found.finding else "unreadable"] += 1
             continue
         reason = legal_reason(edit, facts)
         if reason is None:

@@ -46,13 +46,27 @@ def claims_outside(story: Story, record: Record) -> bool:
 
 
 def claims_part(story: Story, record: Record) -> bool:
-    """Whether it claims less or other than a boundary takes."""
+    """Whether it claims less or other than a turn's first boundary takes."""
     if not claims(story, record):
         return False
     data = record.data
     if data.target == NEXT_STEP:
         return bool(data.start) or data.removedCount != len(story.next_step)
     return bool(data.start) or data.removedCount != 1
+
+
+def later(when: Callable[[Story, Record], bool]) -> Callable[[Story, Record], bool]:
+    """The same, at a boundary between two steps."""
+    return lambda story, record: story.step > 0 and when(story, record)
+
+
+def ends(*kinds: str) -> Callable[[Story, Record], bool]:
+    """Whether a turn ends in one of these ways."""
+
+    def when(_: Story, record: Record) -> bool:
+        return record.name == "turn/end" and record.data.reason.kind in kinds
+
+    return when
 
 
 def claims_a_prompt_later(story: Story, record: Record) -> bool:
@@ -73,9 +87,19 @@ def leaves_a_claim_out(story: Story, record: Record) -> bool:
     return owed and not story.batch
 
 
-def opens_unasked(story: Story, record: Record) -> bool:
-    """Whether a turn opens though nothing woke the driver."""
-    return record.name == "turn/start"
+def opens_unasked(*ended: str) -> Callable[[Story, Record], bool]:
+    """Whether a turn opens, which nothing woke, behind one that ended so."""
+    return lambda story, record: record.name == "turn/start" and story.ended in ended
+
+
+def opens_behind_a_restart(story: Story, record: Record) -> bool:
+    """Whether a turn opens, which nothing woke since the restart."""
+    return record.name == "turn/start" and story.behind_seed
+
+
+def opens_first(story: Story, record: Record) -> bool:
+    """Whether the first turn opens, which nothing woke."""
+    return record.name == "turn/start" and not story.turn
 
 
 def edits_wrongly(story: Story, record: Record) -> bool:
@@ -92,52 +116,70 @@ def edits(story: Story, record: Record) -> bool:
 
 
 REASONS: Final = (
-    because("CL-07 CL-09", "A claim stands in the turn that makes it.", claims_outside),
+    because("CL-07", "A claim stands in the turn that makes it.", claims_outside),
+    because("CL-01", "Only a turn's first boundary claims from next-turn.", claims_a_prompt_later),
+    because("CL-01", "A claim between two steps takes all of next-step.", later(claims_part)),
     because(
-        "CL-01 CL-02 CL-04",
+        "CL-02",
         "A claim takes all of next-step, then one from the head of next-turn.",
         claims_part,
     ),
+    because("CL-02", "Next-step is claimed before next-turn.", claims_in_another_order),
+    because("CL-08", "A claim is made at a boundary, once.", claims),
+    because("CL-01", "A boundary between two steps claims next-step.", later(leaves_a_claim_out)),
+    because("CL-02", "A turn's first boundary claims what is pending.", leaves_a_claim_out),
     because(
-        "CL-01 CL-02", "Only a turn's first boundary claims from next-turn.", claims_a_prompt_later
+        "DI-03", "Behind a restart a turn opens once a delivery wakes.", opens_behind_a_restart
     ),
-    because("CL-02 CL-03 CL-04", "Next-step is claimed before next-turn.", claims_in_another_order),
-    because("CL-08 CL-02", "A claim is made at a boundary, once.", claims),
-    because("CL-01 CL-02 CL-08", "A boundary claims what is pending for it.", leaves_a_claim_out),
+    because("RT-07", "The first turn opens behind a delivery that wakes.", opens_first),
     because(
-        "DR-08 DR-09 RT-07",
+        "DR-08",
         "A turn opens behind a wake, or behind a turn that ended well with messages pending.",
-        opens_unasked,
+        opens_unasked("completed", "max-tokens"),
     ),
     because(
-        "IN-04 LN-09",
+        "DR-09",
+        "Behind a turn that did not end well, a turn opens once a delivery wakes.",
+        lambda _, record: record.name == "turn/start",
+    ),
+    because(
+        "IN-04",
         "A splice that removes is canceled, unless it is a claim; one that only inserts is not.",
         edits_wrongly,
     ),
-    because("RE-01 CL-04 DR-08", "No call edits a list at this place.", edits),
+    because("RE-01", "No call edits a list at this place.", edits),
     because(
-        "ST-01 PS-11 PS-12",
+        "ST-01",
         "A step opens in a turn behind a decision to enter.",
         lambda _, record: record.name == "step/start",
     ),
     because(
-        "ST-01 ST-02",
+        "ST-01",
         "Messages that enter stand right behind the start of their step.",
         lambda _, record: record.name == "user/message",
     ),
     because(
-        "ST-11 ST-12 TB-08",
-        "A step has one reply, which is marked interrupted only under an abort.",
+        "ST-12",
+        "A reply is marked interrupted only under an abort, and is the only one of its step.",
+        lambda _, record: record.name == "assistant/message" and record.data.interrupted,
+    ),
+    because(
+        "ST-11",
+        "A step that has entered something, or owes a reply, has one reply.",
         lambda _, record: record.name == "assistant/message",
     ),
     because(
-        "ST-01 ST-05",
+        "ST-05",
         "A step closes behind its reply, or behind what made it fail.",
         lambda _, record: record.name == "step/end",
     ),
+    because("TB-06", "A turn ends max-tokens behind a truncated answer.", ends("max-tokens")),
+    because("TB-07", "A turn ends blocked behind a decision that rejects.", ends("blocked")),
+    because("TB-08", "A turn ends aborted when its signal was.", ends("aborted")),
+    because("TB-09", "A turn ends in error behind a failure.", ends("error")),
     because(
-        "TB-05 TB-06 TB-07 TB-09 TC-08",
-        "A turn ends as its steps, its decision or its failure say.",
+        "TB-05",
+        "A turn ends completed when its last step owes nothing, or when nothing entered.",
         lambda _, record: record.name == "turn/end",
     ),
     because("TB-01", "The table does not write this record here.", lambda _story, _record: True),

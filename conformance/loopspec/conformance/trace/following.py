@@ -13,17 +13,11 @@ from typing import Final
 import attrs
 
 from loopspec.conformance.trace.acceptor import Acceptor, Sessions
+from loopspec.conformance.trace.asking import asked_of_table, lengths_after
 from loopspec.conformance.trace.explaining import came, reason_of, situation
 from loopspec.conformance.trace.records import Record
-from loopspec.conformance.trace.relations import Relation, by_record, claims_are_for_good
-from loopspec.conformance.trace.story import (
-    SPLICED,
-    Story,
-    asked_of_table,
-    is_claim,
-    is_placeholder,
-    lengths_after,
-)
+from loopspec.conformance.trace.relations import Relation, Wrong, by_record, claims_are_for_good
+from loopspec.conformance.trace.story import SPLICED, Story, is_claim, is_placeholder
 from loopspec.conformance.trace.verdicts import Finding
 from loopspec.model.words import Observation
 
@@ -53,17 +47,17 @@ class Parted(Exception):
         self.finding = finding
 
 
-def breach(story: Story, record: Record, broken: Relation, however: str) -> Finding:
+def breach(story: Story, record: Record, broken: Relation, wrong: Wrong) -> Finding:
     """What a relation has found."""
     return Finding(
         broken.code,
-        broken.rules,
+        (wrong.rule,),
         broken.sentence,
         record.line,
         record.seq,
         record.name,
         situation(story),
-        however,
+        wrong.how,
     )
 
 
@@ -79,9 +73,9 @@ class Boundaries:
         """Take one record; what breaks a relation first is kept."""
         if self.finding is None:
             for each in WITHOUT_INBOX.get(record.name) or WITHOUT_INBOX[""]:
-                however = each.check(self.story, record)
-                if however is not None:
-                    self.finding = breach(self.story, record, each, however)
+                wrong = each.check(self.story, record)
+                if wrong is not None and self.finding is None:
+                    self.finding = breach(self.story, record, each, wrong)
         self.story.tell(record)
 
 
@@ -146,7 +140,7 @@ class Reading:
             return
         held, self.held = self.held, []
         if record.name != "turn/start":
-            self.refuse(held[0], "A claim stands in the turn that makes it.", ("CL-07", "CL-09"))
+            self.refuse(held[0], "A claim stands in the turn that makes it.", ("CL-07",))
         for each in (record, *held):
             self.judge(each)
 
@@ -171,9 +165,9 @@ class Reading:
         """Take one record in the order of the model."""
         story = self.story
         for each in WITH_INBOX.get(record.name) or WITH_INBOX[""]:
-            however = each.check(story, record)
-            if however is not None:
-                self.breach(record, each, however)
+            wrong = each.check(story, record)
+            if wrong is not None:
+                self.breach(record, each, wrong)
         asked = asked_of_table(story, record)
         if asked:
             self.ask(record, asked)
@@ -187,7 +181,7 @@ class Reading:
         elif record.name == SPLICED:
             self.tell_placeholders(record)
 
-    def breach(self, record: Record, broken: Relation, however: str) -> None:
+    def breach(self, record: Record, broken: Relation, wrong: Wrong) -> None:
         """Part at a record that breaks a relation, or note it where that is allowed."""
         if broken is claims_are_for_good and self.options.resend:
             for each in record.data.inserted:
@@ -195,7 +189,7 @@ class Reading:
                 self.story.entered.discard(each.id)
             self.note("an id was sent again after its claim, which is allowed here")
             return
-        raise Parted(breach(self.story, record, broken, however))
+        raise Parted(breach(self.story, record, broken, wrong))
 
     def tell_placeholders(self, record: Record) -> None:
         """Ids that a tool has put in name nothing."""

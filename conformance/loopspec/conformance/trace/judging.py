@@ -29,7 +29,12 @@ from loopspec.conformance.trace.reading import (
     read_lines,
 )
 from loopspec.conformance.trace.records import PACKED, BadShape, Record, record_of
-from loopspec.conformance.trace.relations import seq
+from loopspec.conformance.trace.relations import (
+    Relation,
+    head,
+    seeds_end_at_their_length,
+    seq,
+)
 from loopspec.conformance.trace.story import SPLICED, Story
 from loopspec.conformance.trace.verdicts import Finding, Judged, Tail
 from loopspec.model.policy import PROFILES
@@ -124,30 +129,47 @@ class Judge:
         if record.name == "session":
             self.header(record)
             return
+        if not record.known:
+            self.damage = (
+                f"line {record.line} has the type {record.name[:80]!r}, which is not known, and is "
+                "not ignorable: it may change what the other records mean"
+            )
+            return
         self.count(record)
         story = self.boundaries.story
-        if record.seq is not None or story.numbered is None:
-            story.numbered = record.seq is not None if story.numbered is None else story.numbered
-            however = seq.check(story, record)
-            if however is not None:
-                self.broken = breach(story, record, seq, however)
+        if story.numbered is None:
+            story.numbered = record.seq is not None
+        if self.breaks(seq, story, record):
+            return
+        if self.cut and self.cut <= story.seq:
+            if self.breaks(seeds_end_at_their_length, self.story, record):
                 return
-        if self.cut is not None and story.seq == self.cut:
+            self.cut = None
             self.fork_without()
         if not self.counts["splices"]:
-            self.boundaries.take(record)
             if record.name == "session/end-seed":
-                self.begin_behind_a_seed(record)
-                return
+                self.begin_behind_a_seed()
+            self.boundaries.take(record)
         else:
             story.seq += record.members
         self.follow(record)
         if not self.readings and self.counts["splices"] and self.broken is None:
             self.broken = self.chosen()
 
+    def breaks(self, relation: Relation, story: Story, record: Record) -> bool:
+        """Whether a record breaks a relation that is asked in the order of the file."""
+        wrong = relation.check(story, record)
+        if wrong is not None:
+            self.broken = breach(story, record, relation, wrong)
+        return wrong is not None
+
     def header(self, record: Record) -> None:
         """The first line: how a fork begins."""
+        if self.breaks(head, self.boundaries.story, record):
+            return
         self.marks["header"] = None
+        for each in (self.boundaries.story, *(reading.story for reading in self.readings)):
+            each.headed, each.seeded = True, record.data.isSeeded
         self.cut = record.data.seedLength
         self.seeded = record.data.isSeeded
         if self.seeded is not None:
@@ -202,13 +224,12 @@ class Judge:
         assert finding is not None, "readings were left behind"
         return finding
 
-    def begin_behind_a_seed(self, record: Record) -> None:
+    def begin_behind_a_seed(self) -> None:
         """A seed without inbox records is older than the inbox: begin to judge behind it."""
         if self.counts["turns"]:
             self.notes["the seed holds no inbox record: its inbox rules are skipped"] = None
             self.readings = [Reading(self.acceptor, self.options)]
             self.readings[0].story = self.boundaries.story.copy()
-        self.follow(record)
 
     def fork_without(self) -> None:
         """The cut of a fork whose inbox begins empty (ID-10)."""

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 __all__ = [
+    "KNOWN",
     "PACKED",
     "AssistantMessage",
     "Attempt",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 Int = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class BadShape(ValueError):
@@ -38,9 +40,17 @@ class BadShape(ValueError):
 
 
 class Header(Struct):
-    """The first line."""
+    """The first line; only how a fork begins is judged, the rest has its kind."""
 
-    seedLength: Int | None = None
+    id: str = ""
+    version: Int | str | None = None
+    createdAt: Int | None = None
+    cwd: str | None = None
+    parentSession: str | None = None
+    origin: str | None = None
+    agentPreset: str | None = None
+    delegationDepth: Count | None = None
+    seedLength: Count | None = None
     isSeeded: bool | None = None
 
 
@@ -79,18 +89,34 @@ class Place(Struct):
 
 
 class Attempt(Struct):
-    """A failed attempt, or a row of chunks."""
+    """A failed attempt, a chunk, or a row of chunks."""
 
     turn: Int
     step: Int
     texts: list[object] | UnsetType = UNSET
     args: list[object] | UnsetType = UNSET
+    chunk: Any = None
+
+    @property
+    def finish(self) -> str:
+        """Why the provider stopped, where this chunk says so."""
+        return finish_of(self.chunk)
+
+
+def finish_of(chunk: Any) -> str:  # noqa: ANN401 - JSON
+    """What a finish chunk says; nothing for any other chunk."""
+    if type(chunk) is not dict or chunk.get("type") != "finish":
+        return ""
+    reason = chunk.get("reason")
+    kind = reason.get("kind") if type(reason) is dict else reason
+    return kind if type(kind) is str else ""
 
 
 class Queued(Struct):
     """One message that a splice inserts."""
 
     id: str
+    role: str = "user"
 
 
 class Splice(Struct):
@@ -115,6 +141,7 @@ class UserMessage(Struct):
 
     id: str = ""
     source: Source | None = None
+    role: str = "user"
 
 
 class Block(Struct):
@@ -141,6 +168,13 @@ class AssistantMessage(Struct):
     message: Content | None = None
     content: list[Block] = []
     interrupted: bool = False
+    stream: list[Any] | None = None
+
+    @property
+    def finish(self) -> str:
+        """Why the provider stopped, where the stream tells it."""
+        parts = (part.get("chunk") for part in reversed(self.stream or ()) if type(part) is dict)
+        return next((found for found in map(finish_of, parts) if found), "")
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -188,9 +222,18 @@ class ToolResult(Struct):
 
 
 class HeaderData(Struct):
-    """A request's header."""
+    """A request's header, and why it is written."""
 
     reason: str = ""
+    header: Any = None
+
+
+class Context(Struct):
+    """What a request is sent to."""
+
+    provider: str = ""
+    model: str = ""
+    contextWindow: Any = None
 
 
 class Seed(Struct):
@@ -216,10 +259,29 @@ SHAPES: Final[dict[str, Any]] = {
     "tool/result": ToolResult,
     "system/message": Place,
     "request/header": HeaderData,
-    "request/context": None,
+    "request/context": Context,
     "session/end-seed": Seed,
 }
 """The types that are judged, each with the members that are read."""
+
+OTHERS: Final = """
+usage agent-preset/selected approval/asked approval/decided approval/policy command/done
+command/run compact/end compact/prune compact/start compact/summary compaction/end
+compaction/prune compaction/start compaction/summary context/message deliverables/presented
+developer/message feedback/message-delete feedback/message-put feedback/record goal/change
+hook/invoked hook/result image/offload job/registered job/settled llm/retry llm/retry-started
+mode/set model/selection permission/preset plan/mode prompt/blocked request/header-delta
+sandbox/mode schedule/change session/title session/title-llm-request
+session-log-deepseek/delivery-accepted steering/message subagent/catalog subagent/descriptor
+subagent/model-selection-policy team/member team/message/delivered team/message/queued
+team/task todo/write tool/code-dispatch tool/code-dispatch-start tool/ptc-dispatch
+tool/ptc-dispatch-start tool-workflow/agent-end tool-workflow/agent-start tool-workflow/run-end
+tool-workflow/run-start web/deepseek-search-llm-request working-directory/change
+workspace/changes
+"""
+"""Types that writers have used and that are not judged, of every vocabulary."""
+
+KNOWN: Final = frozenset(SHAPES) | frozenset(OTHERS.split())
 
 PACKED: Final = frozenset({"text-chunks", "reasoning-chunks", "tool-call-chunks"})
 
@@ -228,19 +290,31 @@ class Record:
     """One record: where it stands, what it is, and its members that are read.
 
     `line` counts from 1; `seq` is None where the log does not number; `members` is how many
-    records a packed row stands for; `raw` is the whole of its data.
+    records a packed row stands for; `raw` is the whole of its data; `cites` are the numbers of
+    earlier records, None where it cites nothing; `known` is false where no writer is known to use
+    the type and no reader may skip the record.
     """
 
-    __slots__ = ("data", "line", "members", "name", "raw", "seq", "surface")
+    __slots__ = ("cites", "data", "known", "line", "members", "name", "raw", "seq", "surface")
 
-    def __init__(self, line: int, name: str, seq: int | None, raw: Any, surface: Any) -> None:  # noqa: ANN401 - JSON
+    def __init__(
+        self,
+        line: int,
+        name: str,
+        seq: int | None,
+        raw: Any,  # noqa: ANN401 - JSON
+        surface: Any,  # noqa: ANN401 - JSON
+        cites: Any = None,  # noqa: ANN401 - JSON
+    ) -> None:
         """A record whose members were not read yet."""
         self.line = line
         self.name = name
         self.seq = seq
         self.raw = raw
         self.surface = surface
+        self.cites = cites
         self.members = 1
+        self.known = True
         self.data: Any = None
 
     def __str__(self) -> str:
@@ -264,11 +338,14 @@ def record_of(line: int, value: dict[str, Any]) -> Record:
     seq = value.get("seq0" if packed else "seq")
     if seq is not None and (type(seq) is not int or not -(2**63) <= seq < 2**63):
         raise BadShape(f"expected a number of 64 bits under 'seq', got {str(seq)[:40]!r}")
-    record = Record(line, name, seq, value.get("data"), value.get("surfaceOp"))
+    get = value.get
+    record = Record(line, name, seq, get("data"), get("surfaceOp"), get("sourceEventSeqs"))
     shape = SHAPES.get(name)
     if shape is None:
         if name == "session":
             record.data = shaped(name, value, Header)
+        else:
+            record.known = name in KNOWN or get("ignorable") is True
         return record
     record.data = shaped(name, record.raw, shape)
     if packed:

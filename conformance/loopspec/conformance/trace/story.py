@@ -1,39 +1,43 @@
 """The fold of a log: what its records say so far, for relations and for the model to be asked.
 
 Nothing here decides what a loop may do. `Story` is what was read: the open turn and step, both
-lists, which calls were asked for and answered. `asked_of_table` says a record in the words of the
-table, for lists that are cut to what a row can tell apart.
+lists, which calls were asked for and answered, what the provider has said.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 import attrs
 from msgspec import UNSET
 
-from loopspec.conformance.trace.acceptor import ENTERED, KEPT, ONE_CALL, named
+from loopspec.conformance.trace.acceptor import KEPT
 from loopspec.conformance.trace.ids import Ids
 from loopspec.conformance.trace.records import Record
-from loopspec.model.words import FIRST, NEXT_STEP, NEXT_TURN, Observation, observation
+from loopspec.model.words import NEXT_TURN
 
 __all__ = [
     "Pending",
     "Story",
-    "asked_of_table",
     "is_claim",
     "is_placeholder",
-    "lengths_after",
 ]
 
 PLACEHOLDER: Final = re.compile(r"\{\{.*\}\}")
-NEVER: Final = 99
-"""A number that no record of the table carries."""
 
 SPLICED: Final = "agent/inbox/spliced"
+NOT_STARTED: Final = "TOOL_NOT_STARTED"
+OUTCOME_UNKNOWN: Final = "TOOL_OUTCOME_UNKNOWN"
+REPAIR_CODES: Final = frozenset({NOT_STARTED, OUTCOME_UNKNOWN})
+"""The failures of results that only a repair writes."""
+
+TRUNCATED: Final = "max-tokens"
+"""Why a provider stops at the output limit, and how a turn ends then."""
+
+UNSAID: Final = "unsaid"
+"""Why a provider stopped where it did not say: as if it was done (ST-21)."""
 
 
 def is_placeholder(message_id: str) -> bool:
@@ -86,17 +90,43 @@ class Story:
     """The open step has something of the provider's answer."""
     asked: tuple[str, ...] = ()
     """The calls of the last reply in the open step."""
-    started: dict[str, None] = attrs.field(factory=dict)
+    started: dict[str, int] = attrs.field(factory=dict)
     answered: dict[str, None] = attrs.field(factory=dict)
-    """The calls that have started, and those that have a result, each in order."""
+    """The calls that have started, each with its number, and those that have a result, in order."""
     unanswered: tuple[str, ...] = ()
     """The calls that the step which has just closed left without a result."""
     repaired: bool = False
     """A result that only a repair writes stands in the open turn (RS-04)."""
+    attempt: list[tuple[int, int]] = attrs.field(factory=list)
+    """The numbers of the chunks of the newest attempt in the open step, as runs."""
+    finish: str = ""
+    """Why the provider stopped in that attempt; empty while it has not said so."""
+    replied: bool = False
+    """The open step has its reply."""
+    truncated_here: bool = False
+    """The reply of the open step was truncated."""
+    truncated: bool = False
+    """A reply of the open turn was truncated."""
+    unsure: bool = False
+    """A reply of the open turn does not tell why the provider stopped."""
+    cites_chunks: bool = False
+    cites_calls: bool = False
+    """A reply has cited its chunks, a result its call."""
     splices: int = 0
     headers: int = 0
+    header: Any = None
+    context: Any = None
+    """The last request header and the last request context."""
     restarted: bool = False
     """The session was restarted since the last request header."""
+    headed: bool = False
+    """The log has a header."""
+    seeded: bool | None = None
+    """Whether the header says that a seed was inherited; None where it does not say."""
+    behind_seed: bool = False
+    """A seed has ended since the last turn opened."""
+    ends_seed: str = ""
+    """How the last record ends a seed: `restart`, `cut` of a fork, or it does not."""
     cut_open: bool = False
     """A fork was cut inside the open turn."""
     owes_seed: bool = False
@@ -116,6 +146,7 @@ class Story:
             entered=self.entered.copy(),
             started=dict(self.started),
             answered=dict(self.answered),
+            attempt=list(self.attempt),
         )
 
     def items(self, target: str) -> list[Pending]:
@@ -126,6 +157,11 @@ class Story:
     def lengths(self) -> tuple[int, int]:
         """How long the lists are for the table."""
         return min(len(self.next_turn), KEPT), min(len(self.next_step), KEPT)
+
+    @property
+    def closing(self) -> bool:
+        """Whether a repair is under way in the open turn, or has to be: only closers follow."""
+        return self.repaired or self.cut_open
 
     def without_pending(self) -> Story:
         """The same story with empty lists, as a fork that does not inherit them."""
@@ -144,6 +180,7 @@ class Story:
         """Fold one record."""
         self.seq += record.members
         self.last = record.name
+        self.ends_seed = ""
         change = CHANGES.get(record.name)
         if change is not None:
             change(self, record)
@@ -173,6 +210,7 @@ class Story:
         """A turn opens."""
         self.turn, self.turn_open, self.step, self.step_open = record.data.turn, True, 0, False
         self.ended, self.repaired, self.cut_open = "", False, False
+        self.truncated = self.unsure = self.behind_seed = False
         self.batch.clear()
         self.batch_step = 0
         self.forget_calls()
@@ -190,7 +228,9 @@ class Story:
     def tell_step_start(self, record: Record) -> None:
         """A step opens."""
         self.step, self.step_open = record.data.step, True
-        self.entered_here = self.streamed = False
+        self.entered_here = self.streamed = self.replied = self.truncated_here = False
+        self.attempt.clear()
+        self.finish = ""
         self.forget_calls()
 
     def tell_step_end(self, _: Record) -> None:
@@ -216,42 +256,68 @@ class Story:
                 self.entered.add(message_id)
             self.entered_here = self.entered_here or self.step_open
 
-    def tell_chunk(self, _: Record) -> None:
-        """The provider answers."""
+    def tell_chunk(self, record: Record) -> None:
+        """The provider answers; behind the end of an attempt another one begins."""
+        self.streamed = True
+        if self.finish:
+            self.attempt.clear()
+        first = self.seq - record.members
+        if self.attempt and self.attempt[-1][1] == first - 1:
+            first, _ = self.attempt.pop()
+        self.attempt.append((first, self.seq - 1))
+        self.finish = record.data.finish
+
+    def tell_attempt(self, _: Record) -> None:
+        """An attempt has failed."""
         self.streamed = True
 
+    def finish_of(self, record: Record) -> str:
+        """Why the provider stopped before it gave this reply; empty where nothing tells."""
+        if record.data.finish:
+            return str(record.data.finish)
+        told = record.data.stream or self.attempt
+        return (self.finish or UNSAID) if told else ""
+
     def tell_reply(self, record: Record) -> None:
-        """A reply asks for calls."""
-        self.streamed = True
+        """A reply asks for calls, unless it was truncated (TC-07)."""
+        finish = self.finish_of(record)
+        self.streamed = self.replied = True
         self.forget_calls()
-        self.asked = record.data.calls
+        self.truncated_here = finish == TRUNCATED
+        self.truncated = self.truncated or self.truncated_here
+        self.unsure = self.unsure or not finish
+        self.cites_chunks = self.cites_chunks or (record.cites is not None and bool(self.attempt))
+        self.asked = () if self.truncated_here else record.data.calls
 
     def tell_tool_call(self, record: Record) -> None:
         """A call starts."""
-        self.started[record.data.callId] = None
+        self.started[record.data.callId] = self.seq - 1
 
     def tell_tool_result(self, record: Record) -> None:
         """A call is answered."""
         self.answered[record.data.call] = None
+        self.cites_calls = self.cites_calls or record.cites is not None
         self.repaired = self.repaired or record.data.code in REPAIR_CODES
 
-    def tell_header(self, _: Record) -> None:
+    def tell_header(self, record: Record) -> None:
         """A request is prepared."""
         self.headers += 1
+        self.header = record.data.header
         self.restarted = False
+
+    def tell_context(self, record: Record) -> None:
+        """A request is sent to somewhere else."""
+        self.context = record.raw
 
     def tell_seed(self, record: Record) -> None:
         """A restart, or the cut of a fork."""
         self.owes_seed = False
-        self.restarted = True
+        self.restarted = self.behind_seed = True
+        self.ends_seed = "cut" if record.data.inherited else "restart"
         self.cut_open = record.data.inherited and self.turn_open
         if not self.turn_open:
             self.ended = ""
 
-
-NOT_STARTED: Final = "TOOL_NOT_STARTED"
-REPAIR_CODES: Final = frozenset({NOT_STARTED, "TOOL_OUTCOME_UNKNOWN"})
-"""The failures of results that only a repair writes."""
 
 CHANGES: Final = {
     SPLICED: Story.tell_splice,
@@ -262,109 +328,13 @@ CHANGES: Final = {
     "user/message": Story.tell_user_message,
     "assistant/message": Story.tell_reply,
     "assistant/chunk": Story.tell_chunk,
-    "assistant/attempt": Story.tell_chunk,
+    "assistant/attempt": Story.tell_attempt,
     "text-chunks": Story.tell_chunk,
     "reasoning-chunks": Story.tell_chunk,
     "tool-call-chunks": Story.tell_chunk,
     "tool/call": Story.tell_tool_call,
     "tool/result": Story.tell_tool_result,
     "request/header": Story.tell_header,
+    "request/context": Story.tell_context,
     "session/end-seed": Story.tell_seed,
 }
-
-# --- The words of the table ---------------------------------------------------------------------
-
-
-@lru_cache(maxsize=1024)
-def in_words(name: str, *values: Any) -> Observation:  # noqa: ANN401 - values of a record
-    """A record of the table."""
-    return observation("record", name, *values, listener=FIRST)
-
-
-ENDINGS: Final = ("completed", "max-tokens", "blocked", "aborted", "error")
-"""The kinds of endings that the table knows; the log format leaves them open."""
-
-
-def asked_of_table(story: Story, record: Record) -> tuple[Observation, ...]:
-    """A record as the table would write it, before the story has folded it.
-
-    Nothing when the table is not asked; several when the log leaves open which one it is.
-
-    Numbers are relative: an open turn is 0 and the next one 1; the first step of a turn is 1 and
-    every later one 2, of which the table keeps only that a step is open.
-    """
-    name, data = record.name, record.data
-    if name == SPLICED:
-        return (splice_in_words(story, record),)
-    if name == "turn/start":
-        return (in_words(name, data.turn - story.turn),)
-    if name == "turn/end":
-        return endings(data.turn - story.turn, data.reason.kind, data.reason.reason)
-    if name == "step/start":
-        follows = data.step == story.step + 1
-        return (in_words(name, data.turn - story.turn, (2 if story.step else 1) if follows else 0),)
-    if name == "step/end":
-        return (in_words(name, data.turn - story.turn, 1 if data.step == story.step else 0),)
-    if name == "user/message":
-        first = story.step_open and not story.entered_here
-        return (in_words(name, ENTERED),) if first and record.surface == "append" else ()
-    if name == "assistant/message":
-        calls = ONE_CALL if data.calls else ()
-        return (in_words(name, data.turn - story.turn, 1, calls, data.interrupted),)
-    return ()
-
-
-def endings(turn: int, kind: str, cause: object) -> tuple[Observation, ...]:
-    """The end of a turn; nothing where only a repair writes it, each for a kind of a plug-in."""
-    if kind in ("interrupted", "forked"):
-        return ()
-    who = getattr(cause, "kind", cause)
-    word = "disposed" if who == "disposed" else "user"
-    return tuple(
-        in_words(
-            "turn/end",
-            turn,
-            each,
-            word if each == "aborted" else None,
-            "" if each == "error" else None,
-        )
-        for each in ((kind,) if kind in ENDINGS else ENDINGS)
-    )
-
-
-def lengths_after(story: Story, record: Record) -> tuple[int, int]:
-    """How long the lists are for the table once a record has changed them."""
-    if record.name != SPLICED:
-        return story.lengths
-    data = record.data
-    removed = data.removedCount if isinstance(data.removedCount, int) else 0
-    more = len(data.inserted) - removed
-    in_turn, in_step = len(story.next_turn), len(story.next_step)
-    if data.target == NEXT_TURN:
-        in_turn += more
-    else:
-        in_step += more
-    return min(in_turn, KEPT), min(in_step, KEPT)
-
-
-def splice_in_words(story: Story, record: Record) -> Observation:
-    """An edit of lists that are at most `KEPT` long.
-
-    A claim of all is a claim of all there too, and one of the head one of the head. Of any other
-    edit it matters what it leaves, so it removes all, or leaves at least one.
-    """
-    data = record.data
-    length = len(story.items(data.target))
-    kept = min(length, KEPT)
-    removed = 0 if data.removedCount is UNSET else data.removedCount
-    outcome = None if data.outcome is UNSET else data.outcome
-    if is_claim(record):
-        whole = kept if removed == length else NEVER
-        taken = whole if data.target == NEXT_STEP else (1 if removed == 1 else NEVER)
-        return in_words(
-            SPLICED, data.target, data.start if not data.start else NEVER, taken, (), None
-        )
-    taken = kept if removed == length else min(removed, max(kept - 1, 0))
-    inserted = tuple(named("i", index) for index in range(min(len(data.inserted), KEPT)))
-    start = kept if data.start == length and not removed else 0
-    return in_words(SPLICED, data.target, start, taken, inserted, outcome)
