@@ -13,16 +13,16 @@ import msgspec
 import pytest
 
 from loopspec.conformance.corpus import load_corpus
-from loopspec.conformance.drive import foreseen, run_scenario
+from loopspec.conformance.drive import foreseen, run_like, run_scenario
 from loopspec.conformance.ports import messages as wire
 from loopspec.conformance.ports import schemas
 from loopspec.conformance.ports.failures import Unforeseen
 from loopspec.conformance.ports.serving import Server
+from loopspec.conformance.subjects.guarded import guarded
 from loopspec.conformance.subjects.model import ModelSubject
 from loopspec.conformance.subjects.port import Port, PortSubject
 from loopspec.conformance.subjects.python import PythonSubject
-from loopspec.model.scenario import Scenario, parse_scenario
-from loopspec.model.words import Answer, Call
+from loopspec.model.scenario import parse_scenario
 
 SHIPPED = [sys.executable, "-m", "loopspec.conformance.ports.serving"]
 ROOT = Path(__file__).parents[2]
@@ -37,11 +37,6 @@ def shipped(*arguments: str, watch: object = None) -> Iterator[Port]:
         yield port
     finally:
         port.stop()
-
-
-def planned(scenario: Scenario) -> tuple[Call | Answer, ...]:
-    """What is asked at rest, as the specification sees it."""
-    return foreseen(run_scenario(ModelSubject(), scenario).trace)
 
 
 def test_the_same_trace_as_in_process() -> None:
@@ -61,7 +56,8 @@ def test_a_batch_gives_the_same_as_one_by_one() -> None:
     with shipped() as port:
         single = run_scenario(PortSubject(port), scenario)
         port.watch = lambda way, line: lines.append((way, line))
-        batch = run_scenario(PortSubject(port), scenario, ahead=planned(scenario))
+        like = run_scenario(ModelSubject(), scenario)
+        batch = run_like(guarded(PortSubject(port)), like, "notes", foreseen(like.trace))
     assert batch.trace == single.trace
     assert len([way for way, _ in lines if way == ">"]) == 2, "the batch, and bye"
 
@@ -70,7 +66,8 @@ def test_what_was_not_foreseen_is_run_again() -> None:
     """A batch that asks for less than the run needs is no verdict."""
     scenario = parse_scenario("followup A\npre-step: enter\n")
     with shipped() as port, pytest.raises(Unforeseen):
-        run_scenario(PortSubject(port), scenario, ahead=planned(scenario)[:1])
+        like = run_scenario(ModelSubject(), scenario)
+        run_like(guarded(PortSubject(port)), like, "notes", foreseen(like.trace)[:1])
 
 
 def test_the_schemas_are_those_of_the_messages() -> None:
@@ -111,3 +108,22 @@ def test_the_server_declares_what_its_subject_can() -> None:
     """And that it takes batches."""
     welcome = Server(ModelSubject()).welcome(wire.Hello(seq=1, protocol=1, contract=1, profile=""))
     assert set(welcome.capabilities) == {*ModelSubject().capabilities, "batch"}
+
+
+def test_a_trace_that_differs_is_judged_by_itself() -> None:
+    """What a faulty loop does is found, whatever the specification has done before."""
+    scenario = parse_scenario("followup A\nfollowup B\npre-step: reject\n")
+    like = run_scenario(ModelSubject(), scenario)
+    with shipped("--mutant=goes-on-after-reject") as port:
+        outcome = run_like(guarded(PortSubject(port)), like, "notes", foreseen(like.trace))
+    assert "TERM" in {each.code for each in outcome.findings}
+
+
+def test_a_loop_is_judged_alike_in_process_and_as_a_port() -> None:
+    """Counts of rows and premises too, also where the trace was judged with the specification's."""
+    scenario = parse_scenario("followup A\npre-step: enter\nsteer B\nprovider: done\n")
+    like = run_scenario(ModelSubject(), scenario)
+    with shipped() as port:
+        far = run_like(guarded(PortSubject(port)), like, "notes", foreseen(like.trace))
+    near = run_scenario(PythonSubject(), scenario)
+    assert (far.rows, far.met, far.cells) == (near.rows, near.met, near.cells)

@@ -23,7 +23,7 @@ from loopspec.model.scenario import Line, Scenario
 from loopspec.model.session import HELD
 from loopspec.model.words import GATES, PASSED, Answer, Call, Entry, Made, Observation, Rest
 
-__all__ = ["Drive", "Outcome", "foreseen", "run_scenario"]
+__all__ = ["Drive", "Outcome", "foreseen", "run_like", "run_scenario"]
 
 CALLS_INSIDE_MAX = 200
 
@@ -234,23 +234,51 @@ def run_scenario(
     scenario: Scenario,
     inclusion: bool = True,
     profile: Reading | None = None,
-    ahead: Sequence[Call | Answer] = (),
 ) -> Outcome:
     """Run one scenario on a fresh session of `subject` and judge its trace.
 
-    `profile` overrides the scenario's own. `ahead` is what will be asked at rest if all goes as it
-    should; a subject that makes the calls of windows itself is told. The subject is closed
-    afterwards, whatever happens.
+    `profile` overrides the scenario's own. The subject is closed afterwards, whatever happens.
     """
     policy = policy_of(profile or scenario.profile)
     verdict = Judge(policy, inclusion=inclusion, held=scenario.held)
     subject = guarded(subject)
     drive = Drive(subject, verdict, scenario.held)
     try:
+        drive.play(scenario)
+    finally:
+        subject.close()
+    return drive.outcome(scenario)
+
+
+class _Unjudged(Judge):
+    """Sees nothing, until it is known whether there is anything new to see."""
+
+    def see(self, entry: Entry) -> None:
+        """Leave the entry to the trace."""
+
+
+def run_like(
+    subject: Guarded, like: Outcome, profile: Reading, ahead: Sequence[Call | Answer] = ()
+) -> Outcome:
+    """Run the scenario that the specification has played, on a subject that is told what comes.
+
+    `like` is what came of it there, judged by the same profile: a trace that equals it entry by
+    entry was judged with it, any other is judged by itself. `ahead` is what will be asked at rest
+    if all goes as it went there; without, the subject is asked one by one.
+    """
+    scenario, policy = like.scenario, policy_of(profile)
+    drive = Drive(subject, _Unjudged(policy, inclusion=False), scenario.held)
+    try:
         drive.arm_lines(scenario)
-        if ahead and subject.armed:
+        if ahead:
             subject.expect(ahead)
         drive.perform_lines(scenario)
     finally:
         subject.close()
+    told = tuple(drive.trace)
+    if told == like.trace:
+        return attrs.evolve(like, made=drive.outcome(scenario).made)
+    drive.judge = Judge(policy, held=scenario.held)
+    for entry in told:
+        drive.judge.see(entry)
     return drive.outcome(scenario)

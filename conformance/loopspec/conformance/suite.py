@@ -20,7 +20,7 @@ import attrs
 from loopspec.conformance.control import ControlError
 from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.deviations import Known, explain_outcome, first_finding
-from loopspec.conformance.drive import Outcome, foreseen, run_scenario
+from loopspec.conformance.drive import Outcome, foreseen, run_like, run_scenario
 from loopspec.conformance.expectations import Expectations
 from loopspec.conformance.judge import SENTENCES, Finding
 from loopspec.conformance.machine import Campaign, add_counts, run_campaign
@@ -44,7 +44,7 @@ from loopspec.model.properties import FAULT_PROPERTIES, Property, laws
 from loopspec.model.scenario import Scenario, parse_scenario
 from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.table import TABLE
-from loopspec.model.words import Answer, Call, Observation
+from loopspec.model.words import Observation
 
 __all__ = ["EFFORTS", "Check", "Effort", "Known", "Result", "Stage", "check_subject", "conclude"]
 
@@ -74,11 +74,11 @@ EFFORTS: Final = MappingProxyType(
 
 @attrs.frozen
 class Planned:
-    """A scenario with its name, and what it will ask at rest where that is known."""
+    """A scenario with its name, and what came of it in the specification where that is known."""
 
     name: str
     scenario: Scenario
-    ahead: tuple[Call | Answer, ...] = ()
+    like: Outcome | None = None
 
 
 @attrs.define
@@ -369,17 +369,14 @@ class Check:
         scenario, reading = planned.scenario, self.reading
         if not subject.armed:
             return run_scenario(subject, scenario, profile=reading)
-        ahead = planned.ahead
-        if not ahead:
-            plain = run_scenario(ModelSubject(reading), scenario, profile=reading)
-            ahead = foreseen(plain.trace)
+        like = planned.like or run_scenario(ModelSubject(reading), scenario, profile=reading)
         try:
             try:
-                return run_scenario(subject, scenario, profile=reading, ahead=ahead)
+                return run_like(subject, like, reading, foreseen(like.trace))
             except Unforeseen:
-                return run_scenario(self.factory(), scenario, profile=reading)
+                return run_like(self.factory(), like, reading)
             except PortLate:
-                outcome = run_scenario(self.factory(), scenario, profile=reading)
+                outcome = run_like(self.factory(), like, reading)
                 stage.late += 1
                 return outcome
         except PortError as error:
@@ -420,7 +417,7 @@ class Check:
 
             def keep(outcome: Outcome, seed: int = seed, made: list[Planned] = made) -> None:
                 name = f"random/{seed}/{len(made) + 1}"
-                made.append(Planned(name, outcome.scenario, foreseen(outcome.trace)))
+                made.append(Planned(name, outcome.scenario, outcome))
 
             run_campaign(
                 lambda reading=reading: ModelSubject(reading, capabilities=capabilities),  # type: ignore[misc]

@@ -230,11 +230,17 @@ def serve(
 
 
 def main() -> None:
-    """Serve the shipped loop by the answers of the profile that is named first."""
+    """Serve the shipped loop by the answers of the profile that is named first.
+
+    With `--mutant=ID` it has a planted fault, with `--sum` each line its checksum.
+    """
+    from loopspec.conformance.mutants import mutated_impl
     from loopspec.conformance.subjects.python import PythonSubject
 
     profile = next((each for each in sys.argv[1:] if not each.startswith("-")), "notes")
-    serve(lambda: PythonSubject(profile=profile), profile, with_sum="--sum" in sys.argv)
+    mutants = [each.partition("=")[2] for each in sys.argv[1:] if each.startswith("--mutant=")]
+    impl = mutated_impl(mutants[0]) if mutants else None
+    serve(lambda: PythonSubject(impl, profile=profile), profile, with_sum="--sum" in sys.argv)
 
 
 if __name__ == "__main__":

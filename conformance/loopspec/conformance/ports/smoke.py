@@ -16,10 +16,11 @@ from typing import Final
 import attrs
 
 from loopspec.conformance.control import ControlError
-from loopspec.conformance.drive import Outcome, foreseen, run_scenario
+from loopspec.conformance.drive import Outcome, foreseen, run_like, run_scenario
 from loopspec.conformance.ports import messages as wire
 from loopspec.conformance.ports.failures import PortError
 from loopspec.conformance.subjects.contract import needed
+from loopspec.conformance.subjects.guarded import guarded
 from loopspec.conformance.subjects.model import ModelSubject
 from loopspec.conformance.subjects.port import Port, PortSubject
 from loopspec.model.policy import PROFILES
@@ -241,11 +242,11 @@ def try_batch(port: Port, profile: str, declared: frozenset[str]) -> Tried:
         tried.verdict = "skipped"
         return tried
     scenario = parse_scenario(PROBES[BASIC][0])
-    ahead = foreseen(run_scenario(ModelSubject(PROFILES[profile]), scenario).trace)
+    like = run_scenario(ModelSubject(PROFILES[profile]), scenario, profile=profile)
     one = probe(port, tried, scenario, profile)
     tried.runs += 1
     try:
-        two = run_scenario(PortSubject(port), scenario, profile=profile, ahead=ahead)
+        two = run_like(guarded(PortSubject(port)), like, profile, foreseen(like.trace))
     except ControlError as error:
         tried.wrong(str(error))
         return tried
