@@ -181,7 +181,7 @@ NOT_JSON: Final[tuple[object, ...]] = (
 )
 
 
-@pytest.mark.parametrize("strange", NOT_JSON, ids=repr)
+@pytest.mark.parametrize("strange", NOT_JSON, ids=lambda each: type(each).__name__)
 def test_what_an_encoder_would_turn_into_json_is_refused(strange: object) -> None:
     """A record that reads back as something else than was appended is none."""
     for value in (strange, [strange], {"a": {"b": [0, strange]}}):
