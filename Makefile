@@ -63,7 +63,8 @@ night: $(STAMP) ## the longer work: deep effort
 	@LOOPSPEC_NIGHT=1 $(BIN)/python -m pytest -q -n auto tests/conformance/test_mutants_die.py \
 	  tests/quality/test_crash_points.py tests/quality/test_disk_faults.py \
 	  tests/quality/test_hostile_files.py \
-	  tests/system/test_terminal.py tests/reports/test_sinks.py tests/reports/test_browser.py
+	  tests/system/test_terminal.py tests/reports/test_sinks.py tests/reports/test_browser.py \
+	  tests/ports/test_mutated_answers.py
 	@if [ -n "$${LOOPSPEC_DATA:-}" ]; then \
 	  $(BIN)/loopspec transcripts "$$LOOPSPEC_DATA/upstream-transcripts" --edits all; \
 	  $(BIN)/loopspec trace "$$LOOPSPEC_DATA"/sessions/v[034]-0*.jsonl --edits; \

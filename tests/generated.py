@@ -73,6 +73,13 @@ def profiles_page() -> str:
     return profiles.profiles_page()
 
 
+def zoo_page() -> str:
+    """The adapters that misbehave, with what the judge makes of each."""
+    from tests.ports import zoo_page as page
+
+    return page.zoo_page()
+
+
 GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/catalogue.md": printed_by("loopspec.impl.catalogue"),
     "docs/cli.md": cli_page,
@@ -86,6 +93,7 @@ GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/scenario-grammar.md": printed_by("loopspec.model.documents", "grammar"),
     "docs/table-mutants.md": printed_by("loopspec.conformance.mutants.page", "table"),
     "docs/transitions.md": printed_by("loopspec.model.documents", "transitions"),
+    "docs/zoo.md": zoo_page,
 }
 """Path of each generated document and the function that makes its text."""
 

@@ -18,11 +18,13 @@ from loopspec.conformance.ports import messages as wire
 from loopspec.conformance.ports import schemas
 from loopspec.conformance.ports.failures import Unforeseen
 from loopspec.conformance.ports.serving import Server
+from loopspec.conformance.ports.words import call_command, text_of
 from loopspec.conformance.subjects.guarded import guarded
 from loopspec.conformance.subjects.model import ModelSubject
 from loopspec.conformance.subjects.port import Port, PortSubject
 from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.model.scenario import parse_scenario
+from loopspec.model.words import Call, text_message
 
 SHIPPED = [sys.executable, "-m", "loopspec.conformance.ports.serving"]
 ROOT = Path(__file__).parents[2]
@@ -127,3 +129,11 @@ def test_a_loop_is_judged_alike_in_process_and_as_a_port() -> None:
         far = run_like(guarded(PortSubject(port)), like, "notes", foreseen(like.trace))
     near = run_scenario(PythonSubject(), scenario)
     assert (far.rows, far.met, far.cells) == (near.rows, near.met, near.cells)
+
+
+def test_the_specification_can_be_served() -> None:
+    """Its turn numbers are of a type of their own, which no line has."""
+    server = Server(ModelSubject())
+    server.answer_to(wire.Reset(seq=1, held=("pre-step",)))
+    followup = call_command(Call("followup", (text_message("A"),)), 2)
+    assert b'"saw":"turn/start","by":"first","turn":1' in text_of(server.answer_to(followup))

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import attrs
 
 from loopspec.conformance.judge import Finding, Judge
+from loopspec.conformance.ports.failures import Unforeseen
 from loopspec.conformance.subjects.contract import Subject
 from loopspec.conformance.subjects.guarded import Guarded, guarded
 from loopspec.model.explore import Cell
@@ -264,21 +265,27 @@ def run_like(
 
     `like` is what came of it there, judged by the same profile: a trace that equals it entry by
     entry was judged with it, any other is judged by itself. `ahead` is what will be asked at rest
-    if all goes as it went there; without, the subject is asked one by one.
+    if all goes as it went there; without, the subject is asked one by one. Raises Unforeseen when
+    it went otherwise and nothing was found until then.
     """
     scenario, policy = like.scenario, policy_of(profile)
     drive = Drive(subject, _Unjudged(policy, inclusion=False), scenario.held)
+    stray: Unforeseen | None = None
     try:
         drive.arm_lines(scenario)
         if ahead:
             subject.expect(ahead)
         drive.perform_lines(scenario)
+    except Unforeseen as error:
+        stray = error
     finally:
         subject.close()
     told = tuple(drive.trace)
-    if told == like.trace:
+    if stray is None and told == like.trace:
         return attrs.evolve(like, made=drive.outcome(scenario).made)
     drive.judge = Judge(policy, held=scenario.held)
     for entry in told:
         drive.judge.see(entry)
+    if stray is not None and not drive.judge.findings:
+        raise stray  # with a finding, what was seen until here is enough, and is not tried again
     return drive.outcome(scenario)

@@ -182,6 +182,8 @@ def _plain(value: Value) -> Any:  # noqa: ANN401 - the field of a struct
         return message_to(value)
     if isinstance(value, tuple):
         return tuple(_plain(each) for each in value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)  # the specification has turn numbers of a type of their own
     return value
 
 

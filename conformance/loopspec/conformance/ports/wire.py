@@ -16,6 +16,7 @@ from loopspec.conformance.ports.messages import Failed
 from loopspec.conformance.trace.decoding import BadLine, decode_line
 from loopspec.conformance.trace.reading import Limits as ReadingLimits
 from loopspec.conformance.trace.reading import Line as ReadLine
+from loopspec.conformance.visible import clean
 
 __all__ = ["BadAnswer", "decoded", "summed"]
 
@@ -49,7 +50,7 @@ def decoded(line: bytes, kind: type[T], seq: int, with_sum: bool = False) -> T:
         if "failed" in data:
             failed = msgspec.convert(data, Failed)
             needs_seq(failed.seq, seq, line)
-            raise FailedAnswer(failed.failed)
+            raise FailedAnswer(clean(failed.failed))
         answer = msgspec.convert(data, kind)
     except BadLine as error:
         raise BadAnswer(f"{error}; the line begins {quoted(line)}") from error
@@ -91,12 +92,17 @@ def sentence_of(error: msgspec.ValidationError, kind: type[msgspec.Struct]) -> s
     text, _, path = str(error).rpartition(" - at `")
     if not text:
         text, path = str(error), "$`"
-    return f"no {kind.__name__.lower()}: {text[0].lower()}{text[1:]} at {path.rstrip('`')}"
+    # The text quotes names and values that the adapter has chosen.
+    told = clean(f"{text[0].lower()}{text[1:]}", QUOTED * 3)
+    return f"no {kind.__name__.lower()}: {told} at {clean(path.rstrip('`'))}"
 
 
-def quoted(line: bytes) -> str:
-    """The beginning of a line as it came, with what is no printable ASCII in escapes."""
-    cut = line[:QUOTED]
-    shown = repr(cut)[1:]
-    more = f" … ({len(line) - QUOTED} more bytes)" if len(line) > QUOTED else ""
-    return f"{shown}{more}"
+def quoted(line: bytes, counted: bool = True) -> str:
+    """The beginning of a line as it came, with what is no printable ASCII in escapes.
+
+    Of more than that `counted` tells how much; of a line that was not read to its end nobody knows.
+    """
+    shown = repr(line[:QUOTED])[1:]
+    if len(line) <= QUOTED:
+        return shown
+    return f"{shown} … ({len(line) - QUOTED} more bytes)" if counted else f"{shown} …"

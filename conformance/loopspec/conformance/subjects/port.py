@@ -60,17 +60,27 @@ class Port:
         limits: ChildLimits | None = None,
         environment: Mapping[str, str] | None = None,
         watch: Watcher = unwatched,
+        isolate: bool = False,
     ) -> None:
-        """Nothing is started yet; `profile` is told to the port at hello."""
+        """Nothing is started yet; `profile` is told to the port at hello.
+
+        With `isolate` each process gets walls that the system builds, or is not started.
+        """
         self.argv = list(argv)
         self.profile = profile
         self.limits = limits or ChildLimits()
         self.environment = dict(environment or {})
         self.watch = watch
+        self.isolate = isolate
         self.starts = 0
         self.commands = 0
         self.busy = 0.0
         """Seconds in which the judge waited for the port."""
+        self.complaints: dict[str, int] = {}
+        """What was wrong with ends that were asked for, and how often: no verdict, but worth
+        telling."""
+        self.late: list[str] = []
+        """The sentences of time limits that struck, with what came when it was tried again."""
         self._child: Child | None = None
         self._welcome: wire.Welcome | None = None
         self._seq = 0
@@ -97,7 +107,7 @@ class Port:
         """Start the process and greet it. Raises PortError."""
         self.stop()
         self.starts += 1
-        self._child = Child(self.argv, self.limits, self.environment)
+        self._child = Child(self.argv, self.limits, self.environment, self.isolate)
         self._seq = 0
         self._welcome = None
         hello = wire.Hello(protocol=wire.PROTOCOL, contract=wire.CONTRACT, profile=self.profile)
@@ -127,41 +137,47 @@ class Port:
         what = str(command.__struct_config__.tag)
         began = time.perf_counter()
         try:
-            stray = child.extra()
-            if stray:
-                raise BadAnswer(f"expected nothing unasked, got {stray[:60]!r}")
-            child.send(line, seconds)
+            child.send(line, seconds, f"`{what}`")
             text = child.receive(seconds, f"`{what}`")
             self.watch("<", text)
             summed = self._welcome is not None and self._welcome.sum
             given = decoded(text, answer, self._seq, summed)
-        except PortError:
-            self.kill()
-            raise
+        except FailedAnswer as error:
+            # The adapter has kept to the protocol, and may be asked for the next thing.
+            raise PortError(f"the adapter could not do `{what}`: {error}") from error
         except BadAnswer as error:
             self.kill()
             raise PortError(f"the adapter's answer to `{what}`: {error}") from error
-        except FailedAnswer as error:
-            raise PortError(f"the adapter could not do `{what}`: {error}") from error
+        except BaseException:
+            # Whatever it was, an answer is owed that must not be taken for the next one.
+            self.kill()
+            raise
         finally:
             self.busy += time.perf_counter() - began
         return given
 
     def stop(self) -> int:
         """Say bye and end the process; how many other processes it had left behind."""
-        child = self._child
+        child, welcome = self._child, self._welcome
         if child is None:
             return 0
-        left = 0
+        parted = False
         try:
-            if self._welcome is not None:
-                self._ask(wire.Bye(), wire.Parted, self._welcome.limits.end or self.limits.end)
-        except PortError:
-            pass
+            if welcome is not None:
+                self._ask(wire.Bye(), wire.Parted, welcome.limits.end or self.limits.end)
+                parted = True
+        except PortError as error:
+            self._complain([f"at bye, {error}"])
         finally:
-            self._child = None
+            self._child = self._welcome = None
             left = child.end()
+        if parted:
+            self._complain(child.complaints())
         return left
+
+    def _complain(self, sentences: list[str]) -> None:
+        for each in sentences:
+            self.complaints[each] = self.complaints.get(each, 0) + 1
 
     def kill(self) -> None:
         """End the process at once."""
