@@ -89,6 +89,7 @@ GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/mutants.md": printed_by("loopspec.conformance.mutants.page"),
     "docs/profiles.md": profiles_page,
     "docs/properties.md": printed_by("loopspec.model.documents", "properties"),
+    "docs/protocol.md": printed_by("loopspec.conformance.ports.page"),
     "docs/rules.md": printed_by("loopspec.conformance.rules"),
     "docs/scenario-grammar.md": printed_by("loopspec.model.documents", "grammar"),
     "docs/table-mutants.md": printed_by("loopspec.conformance.mutants.page", "table"),
