@@ -7,10 +7,12 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
+import jsonschema
 import msgspec
 import pytest
 
 from loopspec.conformance.corpus import load_corpus
+from loopspec.conformance.ports import schemas
 from loopspec.conformance.ports import vectors as made
 from loopspec.conformance.ports.serving import DECODER, Server
 from loopspec.conformance.subjects.contract import CAPABILITIES
@@ -45,12 +47,16 @@ def test_the_shipped_loop_gives_these_answers() -> None:
 
 
 def test_the_text_is_the_document() -> None:
-    """It can be read back by the structs; each command by the decoder of the protocol."""
+    """It can be read back by the structs, by the decoder of the protocol, and by its schema."""
     text = made.text_of(notes())
     back = msgspec.json.decode(text, type=made.Vectors)
     assert back == notes()
-    for command in json.loads(text)["vectors"][0]["commands"]:
+    data = json.loads(text)
+    for command in data["vectors"][0]["commands"]:
         DECODER.decode(json.dumps(command))
+    for each in data["vectors"][::20]:
+        part = {**data, "vectors": [each]}
+        jsonschema.validate(part, schemas.read_schema("vectors.schema.json"))
 
 
 def test_a_port_without_first_listener_or_assembly_has_vectors_too() -> None:

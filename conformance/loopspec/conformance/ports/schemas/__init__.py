@@ -1,7 +1,7 @@
 """JSON schemas of the port protocol, made from the structs of `messages`.
 
 They are for whoever writes an adapter in another language: one file for each command and for each
-answer.
+answer, and one for the document of `loopspec vectors`.
 
     python -m loopspec.conformance.ports.schemas    # writes the files beside this module
 """
@@ -23,11 +23,14 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 def documents() -> dict[str, dict[str, Any]]:
     """Each schema by the name of its file."""
+    from loopspec.conformance.ports.vectors import Vectors  # with it comes the whole suite
+
     made = {f"command.{name}.schema.json": _document(kind) for name, kind in COMMANDS.items()}
     made |= {f"answer.{name}.schema.json": _document(kind) for name, kind in ANSWERS.items()}
     made["entry.schema.json"] = _document(ENTRY)
     made["hook.schema.json"] = _document(Hook)
     made["message.schema.json"] = _document(Message)
+    made["vectors.schema.json"] = _document(Vectors)
     return made
 
 
