@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup gate test lint types night docs clean
+.PHONY: help setup gate test lint types upstream night docs clean
 
 # Set PYTHON to choose the interpreter; otherwise the first usable one of these.
 PYTHON ?=
@@ -56,6 +56,17 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	@$(BIN)/mypy
+
+# The genuine loop, for which the tests ask when it is there.
+UPSTREAM := impl/adapters/dsh
+UPSTREAM_STAMP := $(UPSTREAM)/node_modules/.package-lock.json
+
+$(UPSTREAM_STAMP): $(UPSTREAM)/package.json $(UPSTREAM)/package-lock.json
+	@npm ci --ignore-scripts --no-audit --no-fund --silent --prefix $(UPSTREAM)
+	@touch $@
+
+upstream: $(STAMP) $(UPSTREAM_STAMP) ## install the genuine loop behind its adapter, and try it
+	@$(BIN)/loopspec smoke "node $(UPSTREAM)/adapter.mjs"
 
 night: $(STAMP) ## the longer work: deep effort
 	@$(BIN)/loopspec explore

@@ -277,9 +277,14 @@ def no_file_names_a_registry(root: Path) -> Iterator[str]:
 
 
 def no_lock_file_is_kept(root: Path) -> Iterator[str]:
-    """Lock files hold addresses of registries; pins live in requirements/*.txt."""
+    """Lock files hold addresses of registries; pins live in requirements/*.txt.
+
+    An adapter's own may stay that holds none: what it pins has no other place.
+    """
+    adapters = root / "impl" / "adapters"
     for path in files_of(root):
-        if path.name in LOCK_FILES:
+        is_bare = path.is_relative_to(adapters) and "://" not in path.read_text(encoding="utf-8")
+        if path.name in LOCK_FILES and not is_bare:
             yield f"{path.relative_to(root)} is a lock file"
 
 
@@ -449,7 +454,7 @@ FAULTS: Final[dict[Check, dict[str, str]]] = {
     imports_are_absolute: {"impl/loopspec/impl/x.py": "from .log import y\n"},
     modules_are_nouns_with_a_meaning: {"impl/loopspec/impl/utils.py": ""},
     no_file_names_a_registry: {"requirements/x.txt": f"--{REGISTRIES[7]} x\n"},
-    no_lock_file_is_kept: {"uv.lock": ""},
+    no_lock_file_is_kept: {"impl/adapters/x/package-lock.json": "https://x.example/a.tgz"},
     no_file_names_a_machine: {"docs/x.md": "see " + "/" + "home/me/x\n"},
     no_test_sleeps: {"tests/test_x.py": "import time\ntime.sleep(0.1)\n"},
     no_test_has_a_fixed_port: {"tests/test_x.py": "serve(port=8080)\n"},
