@@ -941,3 +941,18 @@ def test_a_monitor_is_asked_about_what_it_reads(each: Property) -> None:
 def test_a_scenario_shows_all_of_it() -> None:
     """A scenario without lines breaks nothing and meets nothing."""
     assert [] == breaches(play(Scenario()).trace)
+
+
+def test_a_task_whose_end_is_told_late_is_not_the_one_that_runs() -> None:
+    """The end of a maintenance task is told a tick on; by then another may run, and be canceled."""
+    entries = trace(
+        "followup A",
+        "pre-step: reject",
+        "maintenance",
+        "followup B",
+        "maintenance: done",
+        "after agent/status#3 +1: maintenance",
+        "after agent/status#3 +1: cancel user keep",
+        "in agent/status#3 first: cancel user keep",
+    )
+    assert [] == breaches(entries)

@@ -32,6 +32,7 @@ from loopspec.conformance.subjects import python
 from loopspec.conformance.subjects.python import PythonSubject
 from loopspec.conformance.trace import Acceptor
 from loopspec.conformance.trace.database import judge_database
+from loopspec.conformance.trace.following import Options
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Scenario
 from loopspec.model.words import Call, Entry, Observation
@@ -406,13 +407,17 @@ def fail_everywhere(
             tally.lost += [f"{where}, gone on behind {count} records: {each}" for each in told]
 
 
+RESENT: Final = Options(resend=True)
+"""A caller may send an id again once it was claimed, and some scenarios do."""
+
+
 def judged_after(log: Path, history: History, where: str) -> Tally:
     """Judge what the loop has written behind a refused record, as a log after the fact."""
     if ENDS & set(history.refused):
         return Tally(unspecified=1)
     lost = [
         f"{where}: {each.verdict} {each.reason} {each.finding}"
-        for each in judge_database(log, acceptor())
+        for each in judge_database(log, acceptor(), RESENT)
         if each.verdict not in ("holds", "skipped")
     ]
     return Tally(judged=1, lost=lost)

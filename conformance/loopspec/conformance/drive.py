@@ -24,7 +24,7 @@ from loopspec.model.scenario import Line, Scenario
 from loopspec.model.session import HELD
 from loopspec.model.words import GATES, PASSED, Answer, Call, Entry, Made, Observation, Rest
 
-__all__ = ["Drive", "Outcome", "foreseen", "run_like", "run_scenario"]
+__all__ = ["Drive", "Outcome", "foreseen", "judged_by", "run_like", "run_scenario"]
 
 CALLS_INSIDE_MAX = 200
 
@@ -249,6 +249,15 @@ def run_scenario(
     finally:
         subject.close()
     return drive.outcome(scenario)
+
+
+def judged_by(outcome: Outcome, profile: Reading) -> Outcome:
+    """The same run, judged by another reading."""
+    judge = Judge(policy_of(profile), held=outcome.scenario.held)
+    for entry in outcome.trace:
+        judge.see(entry)
+    counts = (judge.rows, judge.met, judge.cells, judge.peak)
+    return Outcome(outcome.scenario, outcome.trace, outcome.made, tuple(judge.findings), *counts)
 
 
 class _Unjudged(Judge):

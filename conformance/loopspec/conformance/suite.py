@@ -20,11 +20,20 @@ import attrs
 from loopspec.conformance.control import ControlError
 from loopspec.conformance.corpus import load_corpus
 from loopspec.conformance.deviations import Known, explain_outcome, first_finding
-from loopspec.conformance.drive import Outcome, foreseen, run_like, run_scenario
+from loopspec.conformance.drive import Outcome, judged_by, run_scenario
 from loopspec.conformance.expectations import Expectations
 from loopspec.conformance.judge import SENTENCES, Finding
 from loopspec.conformance.machine import Campaign, add_counts, run_campaign
-from loopspec.conformance.ports.failures import PortError, PortLate, Unforeseen
+from loopspec.conformance.ports.crew import (
+    FAILURES_MAX,
+    WAVE,
+    Alone,
+    Crew,
+    Planned,
+    Played,
+    Round,
+    Task,
+)
 from loopspec.conformance.recorder import Recorder
 from loopspec.conformance.reduce import Reduced, reduce_scenario
 from loopspec.conformance.rules import load_rules
@@ -36,12 +45,11 @@ from loopspec.conformance.subjects.contract import (
     within,
 )
 from loopspec.conformance.subjects.guarded import CONTRACT, Guarded, guarded_factory
-from loopspec.conformance.subjects.model import ModelSubject
 from loopspec.model.cover import Cover, cover_rows
 from loopspec.model.explore import Cell
 from loopspec.model.policy import PROFILES, Policy
 from loopspec.model.properties import FAULT_PROPERTIES, Property, laws
-from loopspec.model.scenario import Scenario, parse_scenario
+from loopspec.model.scenario import parse_scenario
 from loopspec.model.scopes import DEFAULT_SCOPES
 from loopspec.model.table import TABLE
 from loopspec.model.words import Observation
@@ -49,11 +57,11 @@ from loopspec.model.words import Observation
 __all__ = ["EFFORTS", "Check", "Effort", "Known", "Result", "Stage", "check_subject", "conclude"]
 
 FINDINGS_MAX: Final = 6
-FAILURES_MAX: Final = 10
-"""Scenarios at which the process of a port may fail before a stage is given up."""
+PART: Final = 8
+"""Planned scenarios that a process takes at once."""
 
-ROUND: Final = 250
-"""Random scenarios that are made before the first of them runs."""
+ROUND: Final = 40
+"""Random scenarios of one seed."""
 
 CANARY_SCENARIO: Final = "followup A\npre-step: enter\nprovider: done\n"
 
@@ -70,15 +78,6 @@ EFFORTS: Final = MappingProxyType(
     {"quick": Effort(150, 30), "ci": Effort(1_000, 40), "deep": Effort(10_000, 60)}
 )
 """Planned numbers of random runs; reaching them is not a budget that ended."""
-
-
-@attrs.frozen
-class Planned:
-    """A scenario with its name, and what came of it in the specification where that is known."""
-
-    name: str
-    scenario: Scenario
-    like: Outcome | None = None
 
 
 @attrs.define
@@ -208,9 +207,11 @@ class Check:
         say: Callable[[str, int, int], None],
         record: Recorder,
         expectations: Expectations | None = None,
+        crew: Crew | None = None,
     ) -> None:
         """Begin with nothing seen."""
         self.expectations = expectations or Expectations()
+        self.crew = crew or Alone(factory)
         self.factory = factory
         self.result = result
         self.say = say
@@ -341,52 +342,64 @@ class Check:
         self.record.plain(case, again)
         return again if again.findings else outcome
 
-    def scenarios(self, stage: Stage, planned: Sequence[Planned], done: int = 0) -> None:
-        """Run scenarios one after the other."""
-        for index, each in enumerate(planned):
-            self.say(stage.name, done + index, max(done + len(planned), stage.planned))
-            subject = self.factory()
-            lacking = sorted(needed(each.scenario) - subject.capabilities)
+    def scenarios(self, stage: Stage, planned: Sequence[Planned]) -> None:
+        """Run scenarios one after the other; a port's in waves."""
+        stage.planned = len(planned)
+        able: list[Planned] = []
+        capabilities = self.factory().capabilities
+        for each in planned:
+            lacking = sorted(needed(each.scenario) - capabilities)
             if lacking:
                 stage.skipped[lacking[0]] = stage.skipped.get(lacking[0], 0) + 1
-                continue
+            else:
+                able.append(each)
+        stage.planned = len(able)
+        if self.factory().armed:
+            self.waves(stage, [tuple(able[at : at + PART]) for at in range(0, len(able), PART)])
+            return
+        for each in able:
+            self.say(stage.name, stage.scenarios, stage.planned)
             began = time.perf_counter()
             try:
-                outcome = self.played(stage, subject, each)
+                outcome = run_scenario(self.factory(), each.scenario, profile=self.reading)
             finally:
                 stage.running += time.perf_counter() - began
-            if outcome is None:
-                continue
-            self.expectations.ran(self.result.profile, each.name)
-            self.report(stage, outcome, self.add(stage, outcome, each.name), each.name)
+            self.see(stage, outcome, each.name)
 
-    def played(self, stage: Stage, subject: Guarded, planned: Planned) -> Outcome | None:
-        """One scenario on a subject; None when the process of a port failed at it.
+    def see(self, stage: Stage, outcome: Outcome, name: str) -> None:
+        """Count an outcome, and report what is new in it."""
+        self.expectations.ran(self.result.profile, name)
+        self.report(stage, outcome, self.add(stage, outcome, name), name)
 
-        Such a process is started anew for the next one, up to a number of failures. What was late
-        is tried once more, alone. A finding is never tried again.
+    def waves(self, stage: Stage, tasks: Sequence[Task]) -> None:
+        """Play tasks on a port, some at a time, so that what is found is known to those behind."""
+        for at in range(0, len(tasks), WAVE):
+            reading = self.reading
+            for played in self.crew.play(tasks[at : at + WAVE], reading):
+                for each in played:
+                    self.say(stage.name, stage.scenarios, stage.planned)
+                    self.take(stage, each, reading)
+            if len([each for each in self.result.found if each.known is None]) >= FINDINGS_MAX:
+                return
+
+    def take(self, stage: Stage, played: Played, reading: Policy) -> None:
+        """What came of one scenario on a port; judged again where more is known by now.
+
+        A process that failed is started anew for the next scenario, up to a number of failures.
         """
-        scenario, reading = planned.scenario, self.reading
-        if not subject.armed:
-            return run_scenario(subject, scenario, profile=reading)
-        like = planned.like or run_scenario(ModelSubject(reading), scenario, profile=reading)
-        try:
-            try:
-                return run_like(subject, like, reading, foreseen(like.trace))
-            except Unforeseen:
-                return run_like(self.factory(), like, reading)
-            except PortLate:
-                outcome = run_like(self.factory(), like, reading)
-                stage.late += 1
-                return outcome
-        except PortError as error:
+        stage.running += played.seconds
+        stage.late += len(played.late)
+        if played.outcome is None:
             stage.failed += 1
-            fault = f"{planned.name}: {error}"
             if stage.failed >= FAILURES_MAX:
-                raise ControlError(fault) from error
-            self.record.error(fault)
-            self.result.errors.append(fault)
-            return None
+                raise ControlError(played.fault)
+            self.record.error(played.fault)
+            self.result.errors.append(played.fault)
+            return
+        outcome = played.outcome
+        if self.reading != reading:
+            outcome = judged_by(outcome, self.reading)
+        self.see(stage, outcome, played.name)
 
     def random(self, stage: Stage, effort: Effort) -> None:
         """Random runs up to the planned number or the first finding that nothing explains."""
@@ -405,31 +418,20 @@ class Check:
         """Random scenarios for a subject that must be told beforehand what comes.
 
         The specification plays them first, by the answers that are known of the subject, and the
-        subject then plays the same. They come in rounds, so that what is found early is known to
-        the later ones.
+        subject then plays the same.
         """
         capabilities = self.factory().capabilities
         stage.planned = effort.examples
-        for number in range(-(-effort.examples // ROUND)):
-            seed, reading = self.result.seed + number, self.reading
-            size = min(ROUND, effort.examples - number * ROUND)
-            made: list[Planned] = []
-
-            def keep(outcome: Outcome, seed: int = seed, made: list[Planned] = made) -> None:
-                name = f"random/{seed}/{len(made) + 1}"
-                made.append(Planned(name, outcome.scenario, outcome))
-
-            run_campaign(
-                lambda reading=reading: ModelSubject(reading, capabilities=capabilities),  # type: ignore[misc]
-                reading,
-                size,
+        tasks = [
+            Round(
+                self.result.seed + at // ROUND,
+                min(ROUND, effort.examples - at),
                 effort.steps,
-                seed,
-                keep=keep,
+                capabilities,
             )
-            self.scenarios(stage, made[:size], number * ROUND)
-            if len([each for each in self.result.found if each.known is None]) >= FINDINGS_MAX:
-                return
+            for at in range(0, effort.examples, ROUND)
+        ]
+        self.waves(stage, tasks)
 
     def round(self, stage: Stage, effort: Effort, examples: int, seed: int) -> None:
         """Random runs up to a finding, which is reported behind them."""
@@ -510,12 +512,14 @@ def check_subject(
     say: Callable[[str, int, int], None] = quiet,
     record: Recorder | None = None,
     expectations: Expectations | None = None,
+    crew: Crew | None = None,
 ) -> Result:
     """Try everything of an effort on subjects of `factory`, and judge by `profile`.
 
     `examples` replaces the effort's number of random runs; `say` is told stage, done and planned;
     `record` gets each scenario with its trace when it ends; `expectations` say which findings are
-    known. Raises KeyError for an unknown profile or effort.
+    known; a `crew` plays on a port in several processes. Raises KeyError for an unknown profile or
+    effort.
     """
     PROFILES[profile]
     planned = EFFORTS[effort]
@@ -535,7 +539,7 @@ def check_subject(
         record.error(str(error))
         return result
     record.begin(result.subject, result.version, result.lacking, result.contract)
-    check = Check(guard, result, say, record, expectations)
+    check = Check(guard, result, say, record, expectations, crew)
     began = time.perf_counter()
     covers: list[Cover] = []
 

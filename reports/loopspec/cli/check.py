@@ -2,20 +2,24 @@
 
 import contextlib
 import datetime
+import os
 import secrets
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from loopspec.cli.exits import CouldNotRun
-from loopspec.cli.subjects import adapter_port, known_profile, python_factory
+from loopspec.cli.subjects import known_profile, port_of, python_factory
 
 if TYPE_CHECKING:
+    from loopspec.conformance.ports.crew import Crew
     from loopspec.conformance.recorder import Header
     from loopspec.conformance.subjects.contract import SubjectFactory
+    from loopspec.conformance.subjects.port import Port
     from loopspec.conformance.suite import Result
 
 SEED_END = 2**31
@@ -98,6 +102,13 @@ Exit codes: 0 holds, 1 broken, 2 could not run, 3 inconclusive.
     multiple=True,
     help="Variable of the environment that the adapter may see; may be given again.",
 )
+@click.option("--isolate", is_flag=True, help="Run the adapter without network, in its own pids.")
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    help="Processes that play on the adapter at once.  [default: one a processor, at most 4]",
+)
 @click.option(
     "--answers",
     metavar="NAME",
@@ -130,6 +141,8 @@ def command(
     adapter: str | None,
     expect: Path | None,
     passed: tuple[str, ...],
+    isolate: bool,
+    jobs: int | None,
     answers: str | None,
     examples: int | None,
     out: Path | None,
@@ -159,12 +172,18 @@ def command(
     needs_fit(adapter, mutant, answers, expect)
     known = read_expectations(expect)
     chosen = secrets.randbelow(SEED_END) if seed is None else seed
-    options = options_of(adapter, passed, mutant, answers, profile)
+    options = options_of(adapter, passed, mutant, answers, profile, isolate)
     header = header_of(profile, effort, chosen, options, examples, evidence, expect, known)
     try:
         with contextlib.ExitStack() as stack:
             enter = stack.enter_context
-            factory = enter(subject_of(adapter, passed, mutant, answers or profile, profile))
+            port = (
+                None
+                if adapter is None
+                else partial(port_of, adapter, profile, passed, None, isolate)
+            )
+            factory = enter(subject_of(port, mutant, answers or profile))
+            crew = None if port is None else enter(crew_of(port, jobs or default_jobs()))
             folder = new_folder(out or RUNS, "check")
             line = enter(ProgressLine())
             record = enter(contextlib.closing(EvidenceFile(folder, header)))
@@ -178,6 +197,7 @@ def command(
                 line.update,
                 record,
                 parse_expectations(known),
+                crew,
             )
             replays = write_witnesses(folder, result, header.replay)
             record.finish(result)
@@ -226,28 +246,52 @@ def options_of(
     mutant: str | None,
     answers: str | None,
     profile: str,
+    isolate: bool = False,
 ) -> str:
     """The options that say what the subject is; a replay takes them too."""
     if adapter is not None:
         names = "".join(f" --env {shlex.quote(name)}" for name in passed)
-        return f" --adapter {shlex.quote(adapter)}{names}"
+        return f" --adapter {shlex.quote(adapter)}{names}{' --isolate' if isolate else ''}"
     options = f" --mutant {shlex.quote(mutant)}" if mutant else ""
     return options + ("" if answers in (None, profile) else f" --answers {answers}")
 
 
+def default_jobs() -> int:
+    """One process a processor that this one may use, at most four."""
+    return min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+
+
+@contextlib.contextmanager
+def crew_of(port: "Callable[[], Port]", jobs: int) -> "Iterator[Crew | None]":
+    """Who plays on the port: with one job nobody but this process."""
+    from loopspec.conformance.ports.crew import Pool
+
+    if jobs == 1:
+        yield None
+        return
+    pool = Pool(port, jobs)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
 @contextlib.contextmanager
 def subject_of(
-    adapter: str | None, passed: Sequence[str], mutant: str | None, answers: str, profile: str
+    port: "Callable[[], Port] | None", mutant: str | None, answers: str
 ) -> "Iterator[Callable[[Path | None], SubjectFactory]]":
     """What is judged: for a folder that keeps the session logs, a factory of subjects."""
-    if adapter is None:
+    if port is None:
         python_factory(mutant, answers)  # so that an unknown mutant is told before anything else
         yield lambda folder: python_factory(mutant, answers, folder)
         return
     from loopspec.conformance.subjects.port import PortSubject
 
-    with adapter_port(adapter, profile, passed) as port:
-        yield lambda _: lambda: PortSubject(port)
+    own = port()
+    try:
+        yield lambda _: lambda: PortSubject(own)
+    finally:
+        own.stop()
 
 
 def header_of(

@@ -30,11 +30,14 @@ def known_profile(name: str) -> str:
     return name
 
 
-@contextlib.contextmanager
-def adapter_port(
-    adapter: str, profile: str, passed: Sequence[str] = (), watch: "Watcher | None" = None
-) -> "Iterator[Port]":
-    """The port behind a command line, ended with everything below it when the verb ends.
+def port_of(
+    adapter: str,
+    profile: str,
+    passed: Sequence[str] = (),
+    watch: "Watcher | None" = None,
+    isolate: bool = False,
+) -> "Port":
+    """The port behind a command line; nothing is started yet.
 
     The line is split as a shell would split it, and run without one; `passed` names variables of
     the environment that it may see.
@@ -54,7 +57,30 @@ def adapter_port(
     if not argv:
         raise CouldNotRun("expected a command line as the adapter, got nothing")
     environment = {name: os.environ[name] for name in passed if name in os.environ}
-    port = Port(resolved(argv), profile, environment=environment, watch=watch or unwatched)
+    return Port(
+        resolved(argv),
+        profile,
+        environment=environment,
+        watch=watch or unwatched,
+        isolate=isolate,
+    )
+
+
+@contextlib.contextmanager
+def adapter_port(
+    adapter: str,
+    profile: str,
+    passed: Sequence[str] = (),
+    watch: "Watcher | None" = None,
+    isolate: bool = False,
+) -> "Iterator[Port]":
+    """The same, ended with everything below it when the verb ends.
+
+    Raises:
+        CouldNotRun: the line cannot be split, or is empty.
+
+    """
+    port = port_of(adapter, profile, passed, watch, isolate)
     try:
         yield port
     finally:

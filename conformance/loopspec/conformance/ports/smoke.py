@@ -94,6 +94,10 @@ PROBES: Final = {
 """Short scenarios for each capability; each needs no other, or one that is looked for first."""
 
 
+TWO: Final = "followup A\nfollowup B\npre-step: enter\nprovider: done\npre-step: reject\n"
+"""A scenario whose lists differ from command to command."""
+
+
 @attrs.define
 class Tried:
     """What was tried of one capability: its verdict, and each sentence that goes with it.
@@ -241,7 +245,7 @@ def try_batch(port: Port, profile: str, declared: frozenset[str]) -> Tried:
     if "batch" not in declared:
         tried.verdict = "skipped"
         return tried
-    scenario = parse_scenario(PROBES[BASIC][0])
+    scenario = parse_scenario(TWO)
     like = run_scenario(ModelSubject(PROFILES[profile]), scenario, profile=profile)
     one = probe(port, tried, scenario, profile)
     tried.runs += 1

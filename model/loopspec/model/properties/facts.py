@@ -388,9 +388,12 @@ def _driver(facts: Facts, seen: Observation) -> Facts:
 
 
 def _maintenance(facts: Facts, seen: Observation) -> Facts:
-    """A maintenance task begins or has ended."""
+    """A maintenance task begins, or its end is told, perhaps when the next one has begun."""
     change = 1 if seen.kind == "gate" else -1
-    after = facts._replace(maintenance=facts.maintenance + change, answered=False)
+    after = facts._replace(maintenance=facts.maintenance + change)
+    if change < 0 < after.maintenance:
+        return after
+    after = after._replace(answered=False)
     return after if facts.running else after._replace(cause="", unsure=False)
 
 
