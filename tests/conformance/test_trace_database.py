@@ -260,3 +260,11 @@ def test_the_log_of_the_shipped_loop_is_evidence(tmp_path: Path) -> None:
     assert len(kept) == judged.records == exported.records
     assert judged.turns == exported.turns == 2
     assert ("notes",) == judged.profiles
+
+
+def test_a_reason_is_one_line_whatever_it_quotes(tmp_path: Path) -> None:
+    """The name of a table, say, that somebody has added."""
+    path = changed(stored(tmp_path / "log.sqlite"), 'CREATE TABLE "two\nlines\x1b[2J" (a)')
+    (log,) = judge_database(path, ONE)
+    assert log.reason.isprintable()
+    assert "two" in log.reason

@@ -6,6 +6,8 @@ from typing import Any
 
 import attrs
 
+from loopspec.conformance.visible import clean
+
 __all__ = ["Finding", "Judged", "Tail"]
 
 
@@ -49,6 +51,11 @@ class Tail:
     pending: int = 0
 
 
+def one_line(text: str) -> str:
+    """A reason as one line of printable characters; some of it may be quoted from the log."""
+    return clean(text, 1000)
+
+
 @attrs.frozen
 class Judged:
     """What one log gave. `reason` explains every verdict but holds and broken."""
@@ -56,7 +63,7 @@ class Judged:
     name: str
     verdict: str
     finding: Finding | None = None
-    reason: str = ""
+    reason: str = attrs.field(default="", converter=one_line)
     shape: str = ""
     profiles: tuple[str, ...] = ()
     records: int = 0
