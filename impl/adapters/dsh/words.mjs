@@ -158,9 +158,15 @@ export function repairedOf(events) {
   });
 }
 
-/** Both lists as the splices of a log fold, from `from` on, after what they were `before`. */
+/**
+ * Both lists as the splices of a log fold, from `from` on, after what they were `before`, which
+ * stays as it is: the reports of a batch go out together.
+ */
 export function folded(events, from, before) {
-  const lists = before ?? { 'next-turn': [], 'next-step': [] };
+  const lists = {
+    'next-turn': [...(before?.['next-turn'] ?? [])],
+    'next-step': [...(before?.['next-step'] ?? [])],
+  };
   for (let index = from; index < events.length; index += 1) {
     const { type, data } = events[index];
     if (type !== 'agent/inbox/spliced') continue;
