@@ -57,16 +57,23 @@ lint: $(STAMP)
 types: $(STAMP)
 	@$(BIN)/mypy
 
-# The genuine loop, for which the tests ask when it is there.
-UPSTREAM := impl/adapters/dsh
-UPSTREAM_STAMP := $(UPSTREAM)/node_modules/.package-lock.json
+# Loops that are not ours, for which the tests ask when they are there.
+ADAPTERS := impl/adapters/dsh impl/adapters/pi
+ADAPTER_STAMPS := $(ADAPTERS:%=%/node_modules/.package-lock.json)
+PEERS_STAMP := .venv/.loopspec-peers
 
-$(UPSTREAM_STAMP): $(UPSTREAM)/package.json $(UPSTREAM)/package-lock.json
-	@npm ci --ignore-scripts --no-audit --no-fund --silent --prefix $(UPSTREAM)
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	@npm ci --ignore-scripts --no-audit --no-fund --silent --prefix $*
 	@touch $@
 
-upstream: $(STAMP) $(UPSTREAM_STAMP) ## install the genuine loop behind its adapter, and try it
-	@$(BIN)/loopspec smoke "node $(UPSTREAM)/adapter.mjs"
+$(PEERS_STAMP): $(STAMP) requirements/peers.txt
+	@$(BIN)/python -m pip --disable-pip-version-check -q install \
+	  $(addprefix -c ,$(PINS) requirements/peers.txt) -e '.[peers]'
+	@touch $@
+
+upstream: $(STAMP) $(ADAPTER_STAMPS) $(PEERS_STAMP) ## install the loops that are not ours, and try them
+	@$(BIN)/loopspec smoke "node impl/adapters/dsh/adapter.mjs"
+	@$(BIN)/loopspec findings
 
 night: $(STAMP) ## the longer work: deep effort
 	@$(BIN)/loopspec explore

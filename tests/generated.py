@@ -13,6 +13,8 @@ from typing import Final
 
 import click
 
+from loopspec.conformance.findings.page import scenario_files, scenario_page
+
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 
@@ -87,6 +89,7 @@ GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/findings/README.md": printed_by("loopspec.conformance.findings.page", "findings"),
     "docs/findings/ports.md": printed_by("loopspec.conformance.findings.page", "ports"),
     "docs/mutants.md": printed_by("loopspec.conformance.mutants.page"),
+    "docs/peers.md": printed_by("loopspec.conformance.peers.page"),
     "docs/profiles.md": profiles_page,
     "docs/properties.md": printed_by("loopspec.model.documents", "properties"),
     "docs/protocol.md": printed_by("loopspec.conformance.ports.page"),
@@ -95,6 +98,7 @@ GENERATED: Final[dict[str, Callable[[], str]]] = {
     "docs/table-mutants.md": printed_by("loopspec.conformance.mutants.page", "table"),
     "docs/transitions.md": printed_by("loopspec.model.documents", "transitions"),
     "docs/zoo.md": zoo_page,
+    **{path: scenario_page(path) for path in scenario_files()},
 }
 """Path of each generated document and the function that makes its text."""
 

@@ -10,10 +10,11 @@ place of every call in the trace is where the subject was when it was made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import attrs
 
+from loopspec.conformance.control import ControlError
 from loopspec.conformance.judge import Finding, Judge
 from loopspec.conformance.ports.failures import Unforeseen
 from loopspec.conformance.subjects.contract import Subject
@@ -24,7 +25,16 @@ from loopspec.model.scenario import Line, Scenario
 from loopspec.model.session import HELD
 from loopspec.model.words import GATES, PASSED, Answer, Call, Entry, Made, Observation, Rest
 
-__all__ = ["Drive", "Outcome", "foreseen", "judged_by", "run_like", "run_scenario"]
+__all__ = [
+    "AnyReading",
+    "Drive",
+    "Judging",
+    "Outcome",
+    "foreseen",
+    "judged_by",
+    "run_like",
+    "run_scenario",
+]
 
 CALLS_INSIDE_MAX = 200
 
@@ -214,6 +224,30 @@ def policy_of(reading: Reading) -> Policy:
     return PROFILES[reading] if isinstance(reading, str) else reading
 
 
+class Judging(Protocol):
+    """Something else to judge a trace by than the model, such as the claims of a peer."""
+
+    def judge(self) -> Judge:
+        """A judge of one trace."""
+
+    def plays(self, scenario: Scenario) -> str:
+        """What of a scenario the subject cannot be asked; empty when it can be asked all."""
+
+
+AnyReading: TypeAlias = Reading | Judging
+
+
+def judge_of(reading: AnyReading, scenario: Scenario, inclusion: bool) -> Judge:
+    """A judge of one trace; raises ControlError when the reading has no such scenario."""
+    if isinstance(reading, str | Policy):
+        return Judge(policy_of(reading), inclusion=inclusion, held=scenario.held)
+    refused = reading.plays(scenario)
+    if refused:
+        msg = f"expected what the subject can be asked, got: {refused}"
+        raise ControlError(msg)
+    return reading.judge()
+
+
 def foreseen(trace: Iterable[Entry]) -> tuple[Call | Answer, ...]:
     """What is asked at rest in a run with this trace, in order: what comes right behind a rest.
 
@@ -234,14 +268,14 @@ def run_scenario(
     subject: Subject,
     scenario: Scenario,
     inclusion: bool = True,
-    profile: Reading | None = None,
+    profile: AnyReading | None = None,
 ) -> Outcome:
     """Run one scenario on a fresh session of `subject` and judge its trace.
 
-    `profile` overrides the scenario's own. The subject is closed afterwards, whatever happens.
+    `profile` overrides the scenario's own; a peer's raises ControlError for what the peer cannot be
+    asked. The subject is closed afterwards, whatever happens.
     """
-    policy = policy_of(profile or scenario.profile)
-    verdict = Judge(policy, inclusion=inclusion, held=scenario.held)
+    verdict = judge_of(profile or scenario.profile, scenario, inclusion)
     subject = guarded(subject)
     drive = Drive(subject, verdict, scenario.held)
     try:

@@ -24,6 +24,7 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from loopspec.conformance.judge import SENTENCES, Finding
+from loopspec.conformance.peers import PEERS
 from loopspec.conformance.rules import load_rules
 from loopspec.model.policy import PROFILES
 
@@ -75,7 +76,8 @@ class Expectation:
 @cache
 def known_names() -> tuple[str, ...]:
     """Everything that may stand before the first slash."""
-    return (*load_rules(), *SENTENCES)
+    claims = [claim.code for peer in PEERS.values() for claim in peer.claims]
+    return (*load_rules(), *SENTENCES, *claims)
 
 
 @attrs.define(eq=False)
@@ -151,8 +153,9 @@ def expectation(kind: str, table: Any) -> Expectation:  # noqa: ANN401 - TOML
     if slash and not any(compiled(rule).fullmatch(name) for name in known_names()):
         refuse(f"{kind}: expected a rule or a property before the slash, got {rule!r}")
     profile = rest.partition("/")[0]
-    if "*" not in rule + profile and profile not in PROFILES:
-        refuse(f"{kind}: expected a profile ({', '.join(PROFILES)}), got {profile!r}")
+    profiles = (*PROFILES, *PEERS)
+    if "*" not in rule + profile and profile not in profiles:
+        refuse(f"{kind}: expected a profile ({', '.join(profiles)}), got {profile!r}")
     return Expectation(kind, pattern, table["reason"])
 
 

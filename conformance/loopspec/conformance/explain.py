@@ -34,6 +34,8 @@ def seen_by(finding: Finding) -> str:
 
     Inclusion names the rules of the rows that the specification would have taken at this place.
     """
+    if not finding.asked_model:
+        return f"{finding.code}, a claim of its documents; no model was asked"
     if finding.code == TRACE:
         rules = "; the rules are those of what is allowed there" if finding.rules else ""
         return f"trace inclusion alone{rules}"

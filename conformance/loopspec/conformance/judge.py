@@ -44,6 +44,11 @@ class Finding:
     position: int
 
     @property
+    def asked_model(self) -> bool:
+        """Whether the model was asked what it allows there."""
+        return True
+
+    @property
     def sentence(self) -> str:
         """The promise that is broken; the same words in code, documents and failures."""
         return SENTENCES[self.code]

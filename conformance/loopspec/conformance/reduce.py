@@ -18,9 +18,10 @@ from typing import Final, TypeAlias
 import attrs
 
 from loopspec.conformance.control import ControlError
-from loopspec.conformance.drive import Outcome, Reading, run_scenario
+from loopspec.conformance.drive import AnyReading, Outcome, run_scenario
 from loopspec.conformance.judge import Finding
 from loopspec.conformance.subjects.contract import SubjectFactory
+from loopspec.model.policy import Policy
 from loopspec.model.scenario import AT_REST, Line, Scenario
 from loopspec.model.scope import Scope, Spent, choices
 from loopspec.model.session import Session, letter
@@ -61,7 +62,7 @@ class _Reducer:
     """Runs candidates until the budget of replays is spent."""
 
     def __init__(
-        self, factory: SubjectFactory, wanted: Finding, profile: Reading | None, only: Only
+        self, factory: SubjectFactory, wanted: Finding, profile: AnyReading | None, only: Only
     ) -> None:
         self.factory = factory
         self.wanted = wanted
@@ -83,7 +84,7 @@ def played(
     factory: SubjectFactory,
     scenario: Scenario,
     wanted: Finding,
-    profile: Reading | None,
+    profile: AnyReading | None,
     only: Only,
 ) -> Outcome | None:
     """The outcome of a scenario that shows `wanted`.
@@ -119,7 +120,7 @@ def reduce_scenario(
     factory: SubjectFactory,
     outcome: Outcome,
     wanted: Finding,
-    profile: Reading | None = None,
+    profile: AnyReading | None = None,
     only: Only = always,
 ) -> Reduced:
     """Reduce a failing outcome to a scenario that shows the same finding with fewer, weaker lines.
@@ -137,7 +138,8 @@ def reduce_scenario(
         best = drop_gates(reducer, drop_lines(reducer, best))
         best = drop_pairs(reducer, weaken(reducer, best))
     minimal = "no" if reducer.spent else "1-minimal"
-    if minimal == "1-minimal" and len(best.scenario) <= TRIED_MAX:
+    by_model = profile is None or isinstance(profile, str | Policy)
+    if minimal == "1-minimal" and by_model and len(best.scenario) <= TRIED_MAX:
         best = shortest(reducer, len(best.scenario)) or best
         if len(best.scenario) <= EXHAUSTIVE_MAX:
             minimal = "exhaustive"

@@ -14,7 +14,7 @@ from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Scenario
 from loopspec.model.words import Entry
 
-__all__ = ["Pair", "SideBySide", "replay_scenario"]
+__all__ = ["Pair", "SideBySide", "alone", "replay_scenario"]
 
 
 class Pair(NamedTuple):
@@ -54,6 +54,16 @@ def replay_scenario(
             parted = len(pairs)
         pairs.append(Pair(line(left), line(right), same))
     return SideBySide(tuple(pairs), outcome, expected, parted)
+
+
+def alone(outcome: Outcome) -> SideBySide:
+    """A replay that was judged without the model, whose column stays empty."""
+    pairs = [
+        Pair("", line(entry), True)
+        for index, entry in enumerate(outcome.trace)
+        if not (index and is_echo(outcome.trace[index - 1], entry))
+    ]
+    return SideBySide(tuple(pairs), outcome, outcome, None)
 
 
 def line(entry: Entry | None) -> str:

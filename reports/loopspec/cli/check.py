@@ -16,6 +16,7 @@ from loopspec.cli.exits import CouldNotRun
 from loopspec.cli.subjects import known_profile, port_of, python_factory
 
 if TYPE_CHECKING:
+    from loopspec.conformance.peers import Peer
     from loopspec.conformance.ports.crew import Crew
     from loopspec.conformance.recorder import Header
     from loopspec.conformance.subjects.contract import SubjectFactory
@@ -159,17 +160,26 @@ def command(
     A finding that equals a registered difference, another answer to an open question, does not end
     the search: it is named by its ids, and the search goes on with that answer. `--answers dsh-0.1`
     shows all in which that release differs from the profile.
+
+    The profile of a peer (pi, pydantic-ai) is what a loop that is not ours claims in its documents:
+    named scenarios, all short walks and random ones are judged by these claims alone.
     """
     from loopspec.cli.outcome import tell, warn_of_size
+    from loopspec.cli.peers import peer_named
     from loopspec.cli.progress import ProgressLine
     from loopspec.conformance.expectations import parse_expectations
     from loopspec.conformance.folder import RUNS, FolderError, new_folder
+    from loopspec.conformance.peers.check import check_peer, peer_document
     from loopspec.conformance.recorder import EvidenceFile
     from loopspec.conformance.suite import check_subject
     from loopspec.conformance.verdict import run_document, write_document
 
-    known_profile(profile)
-    needs_fit(adapter, mutant, answers, expect)
+    peer = peer_named(profile, adapter, mutant, answers)
+    if peer is None:
+        known_profile(profile)
+        needs_fit(adapter, mutant, answers, expect)
+    judge: Callable[..., Result]  # both take the same
+    document_of = run_document if peer is None else peer_document
     known = read_expectations(expect)
     chosen = secrets.randbelow(SEED_END) if seed is None else seed
     options = options_of(adapter, passed, mutant, answers, profile, isolate)
@@ -182,13 +192,17 @@ def command(
                 if adapter is None
                 else partial(port_of, adapter, profile, passed, None, isolate)
             )
-            factory = enter(subject_of(port, mutant, answers or profile))
-            crew = None if port is None else enter(crew_of(port, jobs or default_jobs()))
+            factory = enter(subject_of(port, mutant, answers or profile, peer))
+            judge = check_peer
+            if peer is None:
+                crew = None if port is None else enter(crew_of(port, jobs or default_jobs()))
+                judge = partial(check_subject, crew=crew)
             folder = new_folder(out or RUNS, "check")
             line = enter(ProgressLine())
             record = enter(contextlib.closing(EvidenceFile(folder, header)))
-            keep_one_run(folder, factory(folder), profile)
-            result = check_subject(
+            if peer is None:
+                keep_one_run(folder, factory(folder), profile)
+            result = judge(
                 factory(None),
                 profile,
                 effort,
@@ -197,11 +211,11 @@ def command(
                 line.update,
                 record,
                 parse_expectations(known),
-                crew,
             )
-            replays = write_witnesses(folder, result, header.replay)
+            judged_by = header.replay if peer is None else f"{header.replay} --profile {profile}"
+            replays = write_witnesses(folder, result, judged_by)
             record.finish(result)
-        document = run_document(result, header.verb, replays, header.started, header.again)
+        document = document_of(result, header.verb, replays, header.started, header.again)
         write_document(folder, document)
     except FolderError as error:
         raise CouldNotRun(str(error)) from error
@@ -278,9 +292,15 @@ def crew_of(port: "Callable[[], Port]", jobs: int) -> "Iterator[Crew | None]":
 
 @contextlib.contextmanager
 def subject_of(
-    port: "Callable[[], Port] | None", mutant: str | None, answers: str
+    port: "Callable[[], Port] | None", mutant: str | None, answers: str, peer: "Peer | None" = None
 ) -> "Iterator[Callable[[Path | None], SubjectFactory]]":
     """What is judged: for a folder that keeps the session logs, a factory of subjects."""
+    if port is None and peer is not None:
+        from loopspec.cli.peers import peer_subject
+
+        made = peer_subject(peer)
+        yield lambda _: made
+        return
     if port is None:
         python_factory(mutant, answers)  # so that an unknown mutant is told before anything else
         yield lambda folder: python_factory(mutant, answers, folder)

@@ -70,12 +70,20 @@ def command(
     A scenario is a short text, one call or answer a line; what `loopspec check` prints as a witness
     can be given to this verb unchanged. A dash reads it from standard input.
     """
+    from loopspec.cli.peers import peer_named, replay_on_peer
     from loopspec.conformance.control import ControlError
-    from loopspec.conformance.side_by_side import replay_scenario
+    from loopspec.conformance.side_by_side import alone, replay_scenario
     from loopspec.conformance.subjects.model import ModelSubject
     from loopspec.model.policy import PROFILES
 
     wanted = read_scenario(scenario)
+    peer = peer_named(profile or wanted.profile, adapter, mutant, answers)
+    if peer is not None:
+        outcome = replay_on_peer(peer, adapter, passed, wanted)
+        replayed = alone(outcome)
+        show = show_json if as_json else show_text
+        sys.stdout.write(show(replayed, peer.package))
+        return EXITS[verdict_of(replayed)]
     name = known_profile(profile or wanted.profile)
     if subject not in SUBJECTS:
         sentence = f"expected a subject ({', '.join(SUBJECTS)}), got {subject!r}"
@@ -183,14 +191,16 @@ def show_text(replayed: "SideBySide", subject: str) -> str:
     lines.append("")
     for finding in replayed.outcome.findings:
         lines.append(f"{finding.code} broken: {finding.sentence}")
-        lines.append(f"  rules    {' '.join(finding.rules)}")
+        lines.extend([f"  rules    {' '.join(finding.rules)}"] if finding.rules else [])
         lines.extend(f"  because  {clean(each, 1000)}" for each in finding.because)
         lines.append(f"  However, {clean(finding.however, 1000)}: a contradiction.")
     if verdict_of(replayed) == "inconclusive":
         lines.append("inconclusive: nothing of the scenario was made, so nothing was checked")
     elif not replayed.outcome.findings:
+        by_claims = replayed.expected is replayed.outcome
         what = clean(witness_line(replayed.outcome.scenario), 200)
-        lines.append(f"holds: the subject did what the specification allows ({what})")
+        allows = "its documents claim" if by_claims else "the specification allows"
+        lines.append(f"holds: the subject did what {allows} ({what})")
     return printed(lines)
 
 

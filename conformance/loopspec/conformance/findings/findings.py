@@ -18,6 +18,7 @@ import attrs
 
 from loopspec.conformance.drive import Outcome, run_scenario
 from loopspec.conformance.mutants.registry import load_mutants
+from loopspec.conformance.peers import PEERS, Peer
 from loopspec.conformance.subjects.contract import Subject
 from loopspec.model.scenario import Scenario, parse_scenario
 
@@ -36,8 +37,9 @@ class FindingsError(Exception):
 class Known:
     """One finding about a loop that is not ours.
 
-    `subject` is a folder of `impl/adapters`; `code` a property, or TRACE; `known` the registered
-    ids that explain it; `options` what the adapter needs to be given.
+    `subject` is a folder of `impl/adapters`, or a peer with an adapter in Python; `code` is a
+    property, TRACE or a claim of a peer; `known` the registered ids that explain it; `options` what
+    the adapter needs to be given.
     """
 
     id: str
@@ -57,6 +59,16 @@ class Known:
         return f"node impl/adapters/{self.subject}/adapter.mjs{self.options}"
 
     @property
+    def in_process(self) -> bool:
+        """Whether its adapter is Python, and needs no process of its own."""
+        return self.subject in PEERS and bool(PEERS[self.subject].module)
+
+    @property
+    def reading(self) -> str | Peer:
+        """What it is judged by: a profile of the specification, or the claims of a peer."""
+        return PEERS.get(self.profile, self.profile)
+
+    @property
     def file(self) -> str:
         """Its scenario as a file, which the page's command names."""
         return f"docs/findings/{self.subject}-{self.id}.scenario"
@@ -64,7 +76,8 @@ class Known:
     @property
     def command(self) -> str:
         """What reproduces it."""
-        return f'loopspec replay {self.file} --profile {self.profile} --adapter "{self.adapter}"'
+        told = f"loopspec replay {self.file} --profile {self.profile}"
+        return told if self.in_process else f'{told} --adapter "{self.adapter}"'
 
 
 @attrs.frozen
@@ -130,5 +143,5 @@ def shows(known: Known, subject: Subject) -> tuple[bool, Outcome]:
 
     The same property must be broken, by the profile that the finding names.
     """
-    outcome = run_scenario(subject, known.scenario, profile=known.profile)
+    outcome = run_scenario(subject, known.scenario, profile=known.reading)
     return any(each.code == known.code for each in outcome.findings), outcome

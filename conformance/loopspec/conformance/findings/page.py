@@ -14,7 +14,7 @@ from loopspec.conformance.findings.findings import Known, load_deviations, load_
 from loopspec.conformance.mutants.registry import load_mutants
 from loopspec.model.scenario import parse_scenario
 
-__all__ = ["PAGES", "scenario_files"]
+__all__ = ["PAGES", "scenario_files", "scenario_page"]
 
 
 def findings_page() -> str:

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from loopspec.conformance.control import ControlError
+from loopspec.conformance.peers import PEERS
 from loopspec.conformance.ports import messages as wire
 from loopspec.conformance.ports.child import Child, ChildLimits
 from loopspec.conformance.ports.failures import PortError, Unforeseen
@@ -42,11 +43,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 Watcher = Callable[[str, bytes], None]
 """Told each line that goes to the port (`>`) and comes from it (`<`)."""
-
-REQUIRED: Final = ("assemble-gate", "first-listener")
-"""What a subject in process may lack, and a port may not: the suite holds the assembly of every
-prompt, and is told of every delivery twice, so that calls can be made before all others and behind
-them. A loop with one callback tells it twice."""
 
 BATCH_MAX: Final = 200
 
@@ -195,15 +191,13 @@ def needs_known(said: wire.Welcome) -> None:
     """Refuse a port that speaks another protocol, or declares what nobody knows."""
     if said.protocol != wire.PROTOCOL:
         raise PortError(f"expected protocol {wire.PROTOCOL}, got {said.protocol}")
-    if said.profile not in PROFILES:
-        raise PortError(f"expected a profile ({', '.join(PROFILES)}), got {said.profile!r}")
+    profiles = (*PROFILES, *PEERS)
+    if said.profile not in profiles:
+        raise PortError(f"expected a profile ({', '.join(profiles)}), got {said.profile!r}")
     unknown = [each for each in said.capabilities if each not in wire.PORT_CAPABILITIES]
     if unknown:
         known = ", ".join(wire.PORT_CAPABILITIES)
         raise PortError(f"expected capabilities among {known}, got {unknown[0]!r}")
-    for name in REQUIRED:
-        if name not in said.capabilities:
-            raise PortError(f"expected the capability {name}, which every port needs")
     if not 1 <= said.contract <= wire.CONTRACT:
         raise PortError(
             f"expected a revision of the contract from 1 to {wire.CONTRACT}, got {said.contract}"
