@@ -96,7 +96,7 @@ def welcome(seq: int, **more: object) -> Data:
         "language": "Python",
         "contract": 1,
         "profile": "notes",
-        "capabilities": ["edits"],
+        "capabilities": ["edits", "assemble-gate", "first-listener"],
         **more,
     }
 
@@ -389,9 +389,9 @@ def is_late_once(command: Data) -> None:
     "behind the first came '0123456789abcdef…",
 )
 def floods_its_output(_: Data) -> None:
-    """Writes lines without end."""
+    """Writes lines without end, a page and more at a time."""
     while True:
-        write(b"0123456789abcdef" * 4 + b"\n")
+        write((b"0123456789abcdef" * 4 + b"\n") * 1000)
 
 
 @subject(
@@ -708,7 +708,7 @@ def asks_for_ever(_: Data) -> None:
 @subject(
     "error",
     "the adapter's answer to `batch`: expected 2 reports, got 1",
-    told={"capabilities": ["edits", "batch"]},
+    told={"capabilities": ["edits", "assemble-gate", "first-listener", "batch"]},
     at="batch",
 )
 def cannot_count_a_batch(command: Data) -> None:
@@ -719,7 +719,7 @@ def cannot_count_a_batch(command: Data) -> None:
 @subject(
     "error",
     "the adapter could not do `batch`: what is a batch?",
-    told={"capabilities": ["edits", "batch"]},
+    told={"capabilities": ["edits", "assemble-gate", "first-listener", "batch"]},
     at="batch",
 )
 def declares_what_it_cannot(command: Data) -> None:

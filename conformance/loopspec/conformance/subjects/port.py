@@ -44,6 +44,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 Watcher = Callable[[str, bytes], None]
 """Told each line that goes to the port (`>`) and comes from it (`<`)."""
 
+REQUIRED: Final = ("assemble-gate", "first-listener")
+"""What a subject in process may lack, and a port may not: the suite holds the assembly of every
+prompt, and is told of every delivery twice, so that calls can be made before all others and behind
+them. A loop with one callback tells it twice."""
+
 BATCH_MAX: Final = 200
 
 
@@ -198,6 +203,10 @@ def needs_known(said: wire.Welcome) -> None:
     if unknown:
         known = ", ".join(wire.PORT_CAPABILITIES)
         raise PortError(f"expected capabilities among {known}, got {unknown[0]!r}")
+    for name in REQUIRED:
+        # Of a peer nobody asks that it holds what it does not have.
+        if name not in said.capabilities and said.profile not in PEERS:
+            raise PortError(f"expected the capability {name}, which every port needs")
     if not 1 <= said.contract <= wire.CONTRACT:
         raise PortError(
             f"expected a revision of the contract from 1 to {wire.CONTRACT}, got {said.contract}"
