@@ -189,6 +189,32 @@ def test_a_message_in_two_requests_is_seen() -> None:
     assert ["A is in a request again"] == list(claim.watch(story, shown))
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "pi",
+            "in step/end#1 first: clear; after tool/call#1 +1: steer A; followup B; "
+            "provider: tools x; tool x: result; provider: done",
+        ),
+        ("pydantic-ai", "followup A; provider: tools x; tool x: raise; provider: error"),
+        (
+            "pydantic-ai",
+            "in step/start#2 first: cancel user keep; followup A; followup B; "
+            "provider: done; followup C; provider: done",
+        ),
+        (
+            "pydantic-ai",
+            "after step/end#1 +1: steer C; followup A; followup B; provider: done; provider: done",
+        ),
+    ],
+)
+def test_what_no_document_rules_out_is_no_finding(name: str, text: str) -> None:
+    """A drop, a failure, a cancel or a send in between is the caller's doing."""
+    with AT_HAND[name]() as factory:
+        assert () == run_scenario(factory(), scenario_of(text), profile=PEERS[name]).findings
+
+
 def test_a_run_that_outlives_its_cancel_is_seen() -> None:
     """At rest a canceled run is over."""
     story = Story(running=True, canceled=True)

@@ -148,7 +148,7 @@ def failure_is_seen(story: Story, entry: Entry) -> Iterator[str]:
     """A tool that fails does not end the run: the model sees it."""
     yield from failed_tool_is_told(story, entry)
     told = is_told(entry, "turn/end")
-    if told is not None and story.raised and story.calls and not story.canceled:
+    if told is not None and story.in_step and story.replied and story.raised and not story.canceled:
         yield "the run ends with the failure of a tool"
 
 

@@ -66,9 +66,9 @@ class Story:
     fresh: list[str] = attrs.field(factory=list)
     """What was shown for the first time since the last request."""
     at_start: tuple[str, ...] = ()
-    """What was pending when the step began."""
+    """What was pending when the step began and was not dropped since."""
     at_end: tuple[str, ...] = ()
-    """What was pending when the last step ended."""
+    """What was pending when the last step ended and was not dropped since."""
     late: set[str] = attrs.field(factory=set)
     """What was queued in a run behind its last step."""
     calls: tuple[str, ...] = ()
@@ -86,6 +86,8 @@ class Story:
     """Whether the start of a step is being told."""
     requests: int = 0
     """Requests since the step began."""
+    replied: bool = False
+    """Whether the step has its reply."""
     canceled: bool = False
     resumed: bool = False
     """Whether the run before this one was canceled."""
@@ -194,6 +196,9 @@ class Story:
             self.entered.append(message)
         else:
             self.discarded.add(message)
+            self.at_start = tuple(each for each in self.at_start if each != message)
+            self.at_end = tuple(each for each in self.at_end if each != message)
+            self.hooked = [each for each in self.hooked if each != message]
 
     def _record(self, seen: Observation) -> None:
         self.heard = seen if seen.kind == "record" else self.heard
@@ -206,11 +211,14 @@ class Story:
                 self.late.clear()
                 if self.per_run:
                     self.pending.clear()
+                if self.per_run and self.resumed:
+                    # A cancel ends the stream of events too: what it cut off is told by nobody.
+                    self.queued.clear()
             case "turn/end":
                 self.running = self.in_step = False
             case "step/start":
                 self.in_step, self.requests, self.at_start = True, 0, tuple(self.pending)
-                self.hooked, self.in_start = [], True
+                self.hooked, self.in_start, self.replied = [], True, False
                 self.late.clear()
             case "step/end":
                 self.in_step, self.at_end = False, tuple(self.pending)
@@ -224,7 +232,7 @@ class Story:
                 calls = seen.get("calls")
                 assert isinstance(calls, tuple)
                 self.calls = tuple(str(each) for each in calls)
-                self.failed = bool(seen.get("interrupted"))
+                self.failed, self.replied = bool(seen.get("interrupted")), True
                 self.began, self.results = [], []
                 self.concluded.clear()
                 self.raised.clear()
