@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from loopspec.cli import shell
+from loopspec.conformance.peers import PEERS
+from loopspec.conformance.recorded import CaseLine, read_recording
+from loopspec.model.words import Entry
 from loopspec.reports import read_run
 from tests.conformance.peers_at_hand import EXPECTED, FOLDER, pi
 
@@ -45,18 +49,35 @@ def test_a_check_of_a_peer_leaves_a_folder(capsys: pytest.CaptureFixture[str]) -
         (folder,) = Path("loopspec-runs").iterdir()
         replay = ["replay", str(folder / "witness-1.scenario"), "--profile", "pi"]
         assert 1 == shell.run([*replay, "--adapter", ADAPTER])
+        assert 2 == shell.run(["judge", str(folder)])
         expected = EXPECTED / "pi.expected.toml"
         assert 0 == shell.run([*CHECK, "--expect", str(expected), "--json"])
 
+    recording = read_recording(folder)
+    cases = [
+        recording.played(number, line)
+        for number, line in recording.lines()
+        if isinstance(line, CaseLine)
+    ]
+    assert {"PI-IDLE-GAP"} == {code for each in cases for code in judged(each.trace)}
     run = read_run(folder)
     assert ("broken", "pi") == (run.verdict, run.profile)
     assert ["PI-IDLE-GAP"] == [each.property for each in run.findings]
     assert "PI-IDLE-GAP, a claim of its documents; no model was asked" == run.findings[0].seen_by
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "expected a run by a profile of the specification, got the peer pi" in err
     again = json.loads(out[out.index("\n{") :])
     notes = {each["code"]: each["note"] for each in again["properties"]}
     assert "broken in 1 scenarios, as expected" == notes["PI-IDLE-GAP"]
     assert 0 == again["counts"]["rows_total"]
+
+
+def judged(trace: Iterable[Entry]) -> list[str]:
+    """The codes of the findings in a trace of pi."""
+    judge = PEERS["pi"].judge()
+    for entry in trace:
+        judge.see(entry)
+    return [each.code for each in judge.findings]
 
 
 def test_a_peer_without_its_package_is_one_sentence(

@@ -19,6 +19,7 @@ from loopspec.conformance.deviations import Known, first_finding
 from loopspec.conformance.drive import Outcome, Reading, policy_of
 from loopspec.conformance.expectations import ExpectationError, parse_expectations
 from loopspec.conformance.judge import Finding, Judge
+from loopspec.conformance.peers import PEERS
 from loopspec.conformance.recorded import (
     CaseLine,
     CoverLine,
@@ -177,6 +178,10 @@ def judge_again(
     """
     recording = read_recording(folder)
     header = recording.header
+    if header.profile in PEERS:
+        sentence = f"{recording.path}: expected a run by a profile of the specification"
+        hint = "`loopspec replay` runs the witnesses of a peer once more"
+        raise RecordError("RECORD_PROFILE", f"{sentence}, got the peer {header.profile}", hint)
     if profile is None and header.profile not in PROFILES:
         sentence = f"{recording.path}: expected a profile ({', '.join(PROFILES)})"
         raise RecordError("RECORD_PROFILE", f"{sentence}, got {header.profile!r}")
