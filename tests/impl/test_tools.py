@@ -241,3 +241,37 @@ def test_replies_with_calls_that_do_not_fit_are_refused() -> None:
 
 async def _hand_over_a_word() -> None:
     ToolUse(1, 1, ToolCall("X"), Signal()).hand_over("word")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_session_whose_task_is_cancelled_leaves_no_call_unanswered(together: bool) -> None:
+    """TC-04: whoever cancels the task of the session ends the turn, behind a result for each."""
+    log = SessionLog.in_memory()
+    waiting = asyncio.Event()
+
+    class Tools:
+        async def run(self, use: ToolUse) -> ToolResult:
+            waiting.set()
+            await asyncio.Event().wait()
+            raise AssertionError(use)
+
+    async def own() -> None:
+        provider = ScriptedProvider([asks("X", "Y", together=together)])
+        async with Agent(log, provider, tools=Tools()) as agent:
+            agent.followup(A)
+            await asyncio.Event().wait()
+
+    async def main() -> None:
+        owner = asyncio.create_task(own())
+        await waiting.wait()
+        owner.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await owner
+
+    asyncio.run(main())
+    told = [(each.type, each.data.get("call")) for each in log.read()]
+    results = [call for kind, call in told if kind == "tool/result"]
+    assert sorted(results) == ["X", "Y"]
+    kinds = [kind for kind, _ in told]
+    assert kinds.index("step/end") > len(kinds) - kinds[::-1].index("tool/result") - 1
+    assert kinds[-1] == "turn/end"

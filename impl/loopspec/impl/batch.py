@@ -8,12 +8,13 @@ bodies finish, results and contexts are on record in the order of the reply (TC-
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import attrs
 
-from loopspec.impl.errors import BadArgument
+from loopspec.impl.errors import AppendRefused, BadArgument
 from loopspec.impl.inbox import Mark, Pending
 from loopspec.impl.log import SessionLog
 from loopspec.impl.messages import Block, TextBlock
@@ -42,13 +43,21 @@ class Batch:
         self._pending = pending
         self._tools = tools
         self._spawn = spawn
+        self._open: set[str] = set()
+        self._answered: set[str] = set()
 
     async def run(
         self, turn: int, step: int, calls: tuple[ToolCall, ...], signal: Signal, *, together: bool
     ) -> bool:
         """Run all calls; True when one of them concluded the turn (TC-09, TC-10)."""
         uses = [ToolUse(turn, step, call, signal) for call in calls]
-        return await (self._side_by_side(uses) if together else self._one_by_one(uses))
+        self._open, self._answered = set(), set()
+        try:
+            return await (self._side_by_side(uses) if together else self._one_by_one(uses))
+        except asyncio.CancelledError:
+            with contextlib.suppress(AppendRefused):  # then a repair answers the rest
+                self._answer_rest(uses)
+            raise
 
     async def _one_by_one(self, uses: list[ToolUse]) -> bool:
         concluded = False
@@ -120,11 +129,26 @@ class Batch:
             self._pending.add(NEXT_STEP, message, Mark.QUIET)
         return done.result.concludes and outcome == "ok"
 
+    def _answer_rest(self, uses: list[ToolUse]) -> None:
+        """Give each call without a result one: the task that owns the session was cancelled.
+
+        The turn is closed behind this, and no turn may close over a call that nobody answered
+        (TC-04).
+        """
+        for use in uses:
+            if use.call.id in self._open:
+                self._record_result(use, "aborted", ())
+            elif use.call.id not in self._answered:
+                self._skip(use)
+
     def _record_call(self, use: ToolUse) -> None:
         call = use.call
+        self._open.add(call.id)
         record = ToolCalled(use.turn, use.step, call.id, call.name, call.arguments)
         self.log.append("tool/call", record.to_json())
 
     def _record_result(self, use: ToolUse, outcome: str, content: tuple[Block, ...]) -> None:
+        self._open.discard(use.call.id)
+        self._answered.add(use.call.id)
         record = ToolAnswered(use.turn, use.step, use.call.id, outcome, content)
         self.log.append("tool/result", record.to_json())
