@@ -269,7 +269,7 @@ def test_a_session_whose_task_is_cancelled_leaves_no_call_unanswered(together: b
             await owner
 
     asyncio.run(main())
-    told = [(each.type, each.data.get("call")) for each in log.read()]
+    told = [(each.type, str(each.data.get("call"))) for each in log.read()]
     results = [call for kind, call in told if kind == "tool/result"]
     assert sorted(results) == ["X", "Y"]
     kinds = [kind for kind, _ in told]
