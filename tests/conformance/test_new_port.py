@@ -142,3 +142,57 @@ def test_its_own_tests_find_a_fault(port: Path) -> None:
         path.write_text(text, encoding="utf-8")
     assert done.returncode != 0
     assert "reject-spares-the-rest" in done.stdout + done.stderr
+
+
+LATER = """
+import { Adapter as Toy } from "./adapter.mjs";
+
+export class Adapter extends Toy {
+  capabilities = new Toy().capabilities.filter((each) => each !== "ticks");
+  #told = 0;
+  #telling = 0;
+
+  async reset(held, tell) {
+    await null;
+    super.reset(held, (entry) => {
+      this.#told += 1;
+      this.#telling += 1;
+      tell(entry);
+      this.#telling -= 1;
+    });
+  }
+  call(command) {
+    return this.#telling > 0 ? super.call(command) : this.#called(command);
+  }
+  async #called(command) {
+    return super.call(command);
+  }
+  answer(command) {
+    const open = super.answer(command);
+    if (open) this.#run();
+    return open;
+  }
+  async #run() {
+    do await null;
+    while (super.tick());
+  }
+  async tick() {
+    const before = this.#told;
+    await new Promise(setImmediate);
+    return this.#told > before;
+  }
+}
+"""
+
+
+def test_a_loop_on_promises_plays_the_vectors(port: Path) -> None:
+    """Its calls are async, and it goes on by itself: `tick` waits until no entry came."""
+    if port.name != "typescript":
+        pytest.skip("the other templates have no promises")
+    (port / "later.mjs").write_text(LATER, encoding="utf-8")
+    vectors = (port / "vectors.test.mjs").read_text(encoding="utf-8")
+    assert '"./adapter.mjs"' in vectors
+    played = port / "played-later.mjs"
+    played.write_text(vectors.replace('"./adapter.mjs"', '"./later.mjs"'), encoding="utf-8")
+    done = run(port, ("node", "--test", played.name))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -12,7 +12,8 @@
  * @typedef {{ next_turn: unknown[], next_step: unknown[] }} Lists
  * @typedef {Lists & { status: string, gates: OpenGate[] }} State
  *
- * What this module needs of `adapter.mjs`.
+ * What this module needs of `adapter.mjs`. Everything that does something may be an async function;
+ * a promise is awaited, and a plain value is taken at once, before any promise of the loop goes on.
  * @typedef {object} Adapter
  * @property {string} name
  * @property {string} version
@@ -20,10 +21,10 @@
  * @property {string} profile
  * @property {string[]} capabilities
  * @property {new (message: string) => Error} refusal
- * @property {(held: string[], tell: (entry: Entry) => void) => void} reset
+ * @property {(held: string[], tell: (entry: Entry) => void) => void | Promise<void>} reset
  * @property {(command: Command) => unknown} call
- * @property {(command: Command) => boolean} answer
- * @property {() => boolean} tick
+ * @property {(command: Command) => boolean | Promise<boolean>} answer
+ * @property {() => boolean | Promise<boolean>} tick
  * @property {() => State} state
  */
 
@@ -46,19 +47,21 @@ export class Port {
   #later = [];
   /** @type {Map<string, number>} */
   #seen = new Map();
+  /** Calls that were made in a delivery and have given a promise. @type {Promise<void>[]} */
+  #awaited = [];
 
   /** Nothing is open yet; the first reset opens a session. @param {Adapter} adapter */
   constructor(adapter) {
     this.#adapter = adapter;
   }
 
-  /** Do what a command asks. Throws CannotDo. @param {Command} command @returns {object} */
-  answerTo(command) {
+  /** Do what a command asks. Throws CannotDo. @param {Command} command @returns {Promise<object>} */
+  async answerTo(command) {
     switch (command.do) {
       case "hello":
         return this.#welcome();
       case "batch":
-        return { answers: command.commands.map((/** @type {Command} */ each) => this.#done(each)) };
+        return { answers: await this.#each(command.commands) };
       case "bye":
         return { bye: true };
     }
@@ -72,15 +75,25 @@ export class Port {
     return { ...spoken, name, version, language, profile, capabilities, sum: true };
   }
 
+  /** Do these one after the other, each until the loop is at rest. @param {Command[]} commands */
+  async #each(commands) {
+    const answers = [];
+    for (const command of commands) answers.push(await this.#done(command));
+    return answers;
+  }
+
   /** Do one command until the loop is at rest, and report. @param {Command} command */
-  #done(command) {
-    this.#trace = [];
+  async #done(command) {
+    const [late] = this.#trace.splice(0);
+    if (late !== undefined && command.do !== "reset") {
+      throw new CannotDo(`the loop told ${late.saw} after tick had said that nothing is left to run`);
+    }
     let open = true;
-    if (command.do === "reset") this.#reset(command);
-    else if (command.do === "answer") open = this.#give(command);
-    else this.#call(command);
-    if (open) this.#settle();
-    return { trace: this.#trace, ...this.#adapter.state(), open };
+    if (command.do === "reset") await this.#reset(command);
+    else if (command.do === "answer") open = await this.#give(command);
+    else await this.#call(command);
+    if (open) await this.#settle();
+    return { trace: this.#trace.splice(0), ...this.#adapter.state(), open };
   }
 
   /** Forget everything, keep the new hooks, and open a fresh session. @param {Command} command */
@@ -88,20 +101,32 @@ export class Port {
     this.#hooks = hooks ?? [];
     this.#later = [];
     this.#seen.clear();
-    this.#adapter.reset(held, (entry) => this.#tell(entry));
+    this.#awaited = [];
+    return this.#adapter.reset(held, (entry) => this.#tell(entry));
   }
 
-  /** Make a call where the loop is now, and tell what came back. @param {Command} command */
+  /**
+   * Make a call where the loop is now, and tell what came back: at once, or when its promise has
+   * settled.
+   *
+   * @param {Command} command
+   * @returns {void | Promise<void>}
+   */
   #call(command) {
-    /** @type {Entry} */
-    const returned = { saw: "return", call: command.do };
-    try {
-      returned.value = this.#adapter.call(command);
-    } catch (error) {
+    const returned = (/** @type {object} */ what) =>
+      void this.#trace.push({ saw: "return", call: command.do, ...what });
+    const refused = (/** @type {unknown} */ error) => {
       if (!(error instanceof this.#adapter.refusal)) throw error;
-      returned.raised = error.message;
+      returned({ raised: error.message });
+    };
+    let value;
+    try {
+      value = this.#adapter.call(command);
+    } catch (error) {
+      return refused(error);
     }
-    this.#trace.push(returned);
+    if (value instanceof Promise) return value.then((value) => returned({ value }), refused);
+    return returned({ value });
   }
 
   /**
@@ -109,20 +134,24 @@ export class Port {
    *
    * @param {Command} command
    */
-  #give(command) {
-    if (!this.#adapter.answer(command)) return false;
+  async #give(command) {
+    const given = this.#adapter.answer(command);
+    // Awaiting a plain value would let the loop act on the answer already.
+    if (!(given instanceof Promise ? await given : given)) return false;
     this.#come(`${command.gate} answer`, "");
     return true;
   }
 
   /** Tick until nothing is left to do; calls that are due go between two ticks. */
-  #settle() {
+  async #settle() {
     for (;;) {
       const due = this.#later.filter(({ ticks }) => ticks <= 1);
       this.#later = this.#later.filter(({ ticks }) => ticks > 1);
       for (const each of this.#later) each.ticks -= 1;
       for (const { hook } of due) this.#make(hook);
-      if (due.length === 0 && !this.#adapter.tick() && this.#later.length === 0) return;
+      if (due.length > 0 || (await this.#adapter.tick()) || this.#later.length > 0) continue;
+      if (this.#awaited.length === 0) return;
+      await Promise.all(this.#awaited.splice(0));
     }
   }
 
@@ -152,10 +181,13 @@ export class Port {
     for (const hook of due) if (hook.k === 0) this.#make(hook);
   }
 
-  /** Make the call of a hook here. @param {Hook} hook */
+  /** Make the call of a hook here; nobody can wait in a delivery. @param {Hook} hook */
   #make(hook) {
     this.#trace.push({ saw: "made", hook: hook.hook });
-    this.#call(hook.call);
+    const settled = this.#call(hook.call);
+    if (!(settled instanceof Promise)) return;
+    settled.catch(() => {}); // it is awaited later, and must not count as unhandled until then
+    this.#awaited.push(settled);
   }
 }
 
@@ -193,7 +225,7 @@ export async function serve(adapter) {
     try {
       const command = JSON.parse(line);
       seq = command.seq;
-      answer = port.answerTo(command);
+      answer = await port.answerTo(command);
     } catch (error) {
       if (error instanceof CannotDo) answer = { failed: error.message };
       else {

@@ -30,10 +30,10 @@ const told = (answer) =>
   );
 
 for (const { name, title, rules, commands, answers } of played) {
-  test(`${name}: ${title} (${rules.join(" ")})`, () => {
+  test(`${name}: ${title} (${rules.join(" ")})`, async () => {
     const port = new Port(new Adapter());
     for (const [index, command] of commands.entries()) {
-      assert.deepEqual(told(port.answerTo(command)), answers[index], JSON.stringify(command));
+      assert.deepEqual(told(await port.answerTo(command)), answers[index], JSON.stringify(command));
     }
   });
 }
