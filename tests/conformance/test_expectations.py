@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from loopspec.conformance.expectations import ExpectationError, parse_expectations
@@ -73,3 +74,13 @@ def test_what_is_no_such_file_is_one_sentence(text: str, words: str) -> None:
         parse_expectations(text)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_names_a_property_excuses_that_alone() -> None:
+    """A rule is about the first finding and what follows; a code is about itself."""
+    trace, order = finding("CN-11"), attrs.evolve(finding("IN-02"), code="ORDER")
+    by_rule = parse_expectations('[[failing]]\npattern = "CN-11/**"\nreason = "x"\n')
+    assert by_rule.excuse((trace, order), "notes", "corpus/a")
+    by_code = parse_expectations('[[failing]]\npattern = "TRACE/**"\nreason = "x"\n')
+    assert by_code.excuse((trace,), "notes", "corpus/a")
+    assert not by_code.excuse((trace, order), "notes", "corpus/a")

@@ -75,7 +75,7 @@ def test_a_toy_loop_holds_what_it_can_play_and_is_found_when_it_is_too_polite() 
     assert (0, "") == (holds.returncode, holds.stderr)
     assert holds.stdout.startswith("the toy holds over ")
     assert 1_000 <= int(holds.stdout.split()[4])
-    assert " scenarios skipped: no cancel" in holds.stdout
+    assert "that need what is not declared: " in holds.stdout
     assert (1, "") == (broken.returncode, broken.stderr)
     assert "witness   2 actions" in broken.stdout
     assert "            followup A\n            pre-step: reject\n" in broken.stdout

@@ -150,6 +150,8 @@ class Result:
     peak: int = 1
     errors: list[str] = attrs.field(factory=list)
     doubts: list[str] = attrs.field(factory=list)
+    codes: dict[str, int] = attrs.field(factory=dict)
+    """In how many scenarios each code was broken, first or behind another finding."""
     passed: list[str] = attrs.field(factory=list)
     """What was expected to fail, and passed."""
     contract: int = CONTRACT
@@ -183,7 +185,13 @@ class Result:
     def reasons(self) -> list[str]:
         """Why the verdict is what it is."""
         named = [f"{each.finding.code}: {each.finding.however}" for each in self.found]
-        return named + self.passed + self.errors + self.doubts + self.skips
+        shown = {code for each in self.found for code in each.codes}
+        behind = [
+            f"{code}: broken in {count} scenarios, behind another finding"
+            for code, count in sorted(self.codes.items(), key=lambda each: -each[1])
+            if code not in shown
+        ]
+        return named + behind + self.passed + self.errors + self.doubts + self.skips
 
     @property
     def skips(self) -> list[str]:
@@ -191,7 +199,11 @@ class Result:
         counts: dict[str, int] = {}
         for stage in self.stages:
             add_counts(counts, stage.skipped)
-        return [f"{count} scenarios skipped: no {what}" for what, count in sorted(counts.items())]
+        if not counts:
+            return []
+        most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        named = ", ".join(f"{what} {count}" for what, count in most)
+        return [f"{sum(counts.values())} scenarios skipped that need what is not declared: {named}"]
 
 
 class Check:
@@ -271,7 +283,7 @@ class Check:
     def is_foretold(self, stage: Stage, outcome: Outcome, name: str) -> bool:
         """Whether the first finding of an outcome is expected, or about rules that are too new."""
         finding, profile = outcome.findings[0], self.result.profile
-        if self.expectations.expected(finding, profile, name) is not None:
+        if self.expectations.excuse(outcome.findings, profile, name):
             stage.expected += 1
             return True
         if is_news(finding, self.result.contract):
@@ -289,6 +301,7 @@ class Check:
             return
         stage.verdict = "broken"
         stage.broken += 1
+        add_counts(self.result.codes, dict.fromkeys((f.code for f in outcome.findings), 1))
         key = outcome.findings[0].key
         explained = () if key in self.puzzles else explain_outcome(outcome, self.reading)
         if not explained:

@@ -45,6 +45,7 @@ def versions() -> dict[str, str]:
 def property_json(result: Result) -> list[dict[str, Any]]:
     """How each property fared."""
     broken = {one.code for each in result.found for one in each.reduced.outcome.findings}
+    broken |= set(result.codes)
     rows: list[dict[str, Any]] = []
     applied = result.applied
     for each in PROPERTIES:

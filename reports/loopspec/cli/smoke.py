@@ -1,5 +1,6 @@
 """`loopspec smoke`: whether an adapter does what it declares, and what has to change."""
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,16 @@ def command(adapter: str, profile: str | None, passed: tuple[str, ...]) -> int:
                 sys.stdout.flush()
         except ControlError as error:
             raise CouldNotRun(str(error), last_words(port.last_words)) from error
-    return told(tried)
+    code = told(tried)
+    parting = next((each.scenario for each in tried if each.scenario), "")
+    if parting:
+        given = parting.replace("\n", "\\n")
+        options = "".join(f" --env {shlex.quote(each)}" for each in passed)
+        sys.stdout.write(
+            f"next     printf {shlex.quote(given)} | loopspec replay - "
+            f"--adapter {shlex.quote(adapter)}{options}\n"
+        )
+    return code
 
 
 def told(tried: "list[Tried]") -> int:
@@ -80,5 +90,7 @@ def told(tried: "list[Tried]") -> int:
 
 def last_words(text: str) -> str:
     """The last line of a process's standard error, for a hint."""
-    lines = text.strip().splitlines()
-    return f"its last words: {lines[-1]}" if lines else ""
+    from loopspec.conformance.ports.child import telling
+
+    said = telling(text)
+    return f"its last words: {said}" if said else ""

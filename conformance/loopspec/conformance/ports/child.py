@@ -15,6 +15,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -124,6 +125,13 @@ class Ending:
                 self.names = tuple(map(str, value))
             else:
                 setattr(self, key, value)
+
+
+def telling(errors: str) -> str:
+    """The line of a standard error that says most: the last that names an error, or the last."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    named = [line for line in lines if re.search(r"error|exception|panic", line, re.IGNORECASE)]
+    return (named or lines or [""])[-1]
 
 
 class Child:
@@ -294,8 +302,8 @@ class Child:
         if ending.limit:
             msg = f"the adapter was ended while it was asked {what}: it {ending.limit}{half}"
             raise PortError(msg)
-        said = self.errors.strip().splitlines()[-1:]
-        words = f"; its last words: {said[0][:200]!r}" if said else ""
+        said = telling(self.errors)
+        words = f"; its last words: {said[:200]!r}" if said else ""
         if not ending.told and self._status_fd < 0:
             how = "has lost its keeper, which somebody else has ended,"
         elif ending.told:

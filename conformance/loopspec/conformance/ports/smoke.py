@@ -110,6 +110,8 @@ class Tried:
     verdict: str = "ok"
     runs: int = 0
     sentences: list[str] = attrs.field(factory=list)
+    scenario: str = ""
+    """The first in which the loop parts from the specification."""
 
     def wrong(self, sentence: str) -> None:
         """Something that the adapter has to change."""
@@ -117,11 +119,13 @@ class Tried:
         if sentence not in self.sentences:
             self.sentences.append(sentence)
 
-    def differs(self, sentence: str) -> None:
-        """Something in which the loop parts from the specification."""
+    def differs(self, sentence: str, scenario: str) -> None:
+        """Something in which the loop parts from the specification, shown by this scenario."""
         if self.verdict == "ok":
             self.verdict = "differs"
-        self.sentences.append(sentence)
+        self.scenario = self.scenario or scenario
+        if sentence not in self.sentences:
+            self.sentences.append(sentence)
 
 
 def smoke(port: Port, profile: str) -> Iterator[Tried]:
@@ -163,7 +167,9 @@ def probe(port: Port, tried: Tried, scenario: Scenario, profile: str) -> Outcome
         tried.wrong(f"{sentence} (in: {shown})")
     if outcome.findings and tried.verdict != "error":
         finding = outcome.findings[0]
-        tried.differs(f"{finding.code}: {finding.however} (in: {shown})")
+        allowed = " or ".join(dict.fromkeys(finding.allowed))
+        more = f"; allowed: {allowed}" if allowed else ""
+        tried.differs(f"{finding.code}: {finding.however}{more}", str(scenario))
     return outcome
 
 
