@@ -495,3 +495,46 @@ def test_second_descriptor_of_a_log_loses_acknowledged_records(tmp_path: Path, o
         pytest.skip("the locks of this system are not those of POSIX")
     else:
         assert 1 == count
+
+
+def test_flush_with_nothing_of_its_own_waits_for_the_newest_unit(opened: Opened) -> None:
+    """Flush with nothing of its own waits for the newest unit."""
+
+    async def main() -> None:
+        log = opened.store.session("a")
+        opened.writing.passes.clear()
+        append(log)
+        first = asyncio.ensure_future(log.flush())
+        await asyncio.to_thread(opened.writing.arrived.wait)
+        append(log)
+        second = asyncio.ensure_future(log.flush())
+        await ticks()
+        third = asyncio.ensure_future(log.flush())
+        await ticks()
+        opened.writing.failing = "COMMIT"  # the first is past it; the second fails
+        opened.writing.passes.set()
+        await first
+        for late in (second, third):
+            with pytest.raises(FlushFailed):
+                await late
+
+    asyncio.run(main())
+
+
+def test_failure_that_nobody_heard_fails_the_next_flush(opened: Opened) -> None:
+    """Failure that nobody heard fails the next flush."""
+
+    async def main() -> None:
+        log = opened.store.session("a")
+        opened.writing.failing = "COMMIT"
+        append(log)
+        first = asyncio.ensure_future(log.flush())
+        await asyncio.sleep(0)
+        first.cancel()
+        async with asyncio.timeout(20):
+            while not opened.store._file.writer.failure:  # noqa: ASYNC110 - set by a thread
+                await asyncio.sleep(0)
+        with pytest.raises((FlushFailed, LogClosed)):
+            await log.flush()
+
+    asyncio.run(main())
