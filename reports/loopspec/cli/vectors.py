@@ -31,7 +31,8 @@ Exit codes: 0 written, 2 could not write.
     "--without",
     multiple=True,
     type=click.Choice(["assemble-gate", "first-listener"]),
-    help="A capability that every trace shows, and the port lacks; may be repeated.",
+    help="A capability that every trace shows, and the loop lacks; may be repeated. For loops that "
+    "are judged by vectors alone: `smoke` and `check` refuse a port without it.",
 )
 @click.option(
     "--out",

@@ -16,9 +16,11 @@ from importlib.resources import as_file, files
 from typing import Any, Final
 
 from loopspec.conformance.ports import messages as wire
+from loopspec.conformance.ports.meanings import CHOICES, VALUES
 from loopspec.conformance.ports.schemas import documents
 from loopspec.conformance.ports.words import message_to, text_of
 from loopspec.conformance.subjects.contract import CALLS_NEED
+from loopspec.conformance.subjects.port import REQUIRED
 from loopspec.model.words import GATES, text_message
 
 __all__ = ["SAMPLES", "page", "talk_with"]
@@ -203,7 +205,12 @@ def _laid_out(asked: Sequence[bytes], answered: Sequence[bytes]) -> Iterator[str
 
 
 def _capabilities() -> Iterator[str]:
-    yield "What a welcome may list. What is not listed is skipped, never held against the port.\n"
+    required = " and ".join(f"`{name}`" for name in REQUIRED)
+    yield (
+        f"What a welcome may list. Every port needs {required}: each trace shows them, and a port "
+        "without is refused at hello (one that claims the profile of a peer is not). What else is "
+        "not listed is skipped, never held against the port.\n"
+    )
     yield "| capability | what it means |"
     yield "| --- | --- |"
     for name, meaning in wire.PORT_CAPABILITIES.items():
@@ -225,11 +232,13 @@ def _command(name: str, schema: Json) -> Iterator[str]:
     )
     yield from _keys(root, ("do", "seq"))
     if name == "answer":
-        yield "| gate | choices |"
-        yield "| --- | --- |"
+        yield "| gate | choice | what it says |"
+        yield "| --- | --- | --- |"
         for gate, choices in GATES.items():
-            yield f"| `{gate}` | {', '.join(f'`{each}`' for each in choices)} |"
+            for choice in choices:
+                yield f"| `{gate}` | `{choice}` | {CHOICES[gate][choice]} |"
         yield ""
+        yield "Under an abort a turn ends as aborted, whatever is answered at its gates.\n"
     yield f"```json\n{text_of(SAMPLES[name]).decode()}\n```\n"
 
 
@@ -271,6 +280,13 @@ def _seen(schema: Json) -> Iterator[str]:
         ]
         kind = wire.KIND_OF.get(name, "")
         yield f"| `{name}` | {kind or 'of the protocol'} | {', '.join(keys) or 'none'} |"
+    yield ""
+    yield "Words that stand as values, as the judge compares them; where none of them fits, null:\n"
+    yield "| key | value | what it says |"
+    yield "| --- | --- | --- |"
+    for key, values in VALUES.items():
+        for value, meaning in values.items():
+            yield f"| {key} | `{value}` | {meaning} |"
     yield ""
 
 
