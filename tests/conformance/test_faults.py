@@ -25,7 +25,7 @@ class Faultless(PythonSubject):
     capabilities = frozenset(CAPABILITIES) - {"faults"}
 
 
-@pytest.mark.parametrize("profile", ["notes", "dsh-0.1"])
+@pytest.mark.parametrize("profile", ["notes", "dsh-0.1-gates"])
 def test_the_loop_does_under_faults_what_the_table_says(profile: str) -> None:
     """Every row and cell of the fault scopes, by the answers of both readings."""
     for scenario in cover_of(profile, FAULTY).scenarios:
@@ -33,7 +33,7 @@ def test_the_loop_does_under_faults_what_the_table_says(profile: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*RECORDS, *THROWING])
-@pytest.mark.parametrize("profile", ["notes", "dsh-0.1"])
+@pytest.mark.parametrize("profile", ["notes", "dsh-0.1-gates"])
 @pytest.mark.parametrize("cancel", [False, True], ids=["goes on", "canceled"])
 def test_each_record_and_event_fails_in_a_whole_turn(name: str, profile: str, cancel: bool) -> None:
     """At its first occasion behind the claim, with a queue behind the turn."""

@@ -95,7 +95,7 @@ def test_a_transcript_is_accepted_with_one_possible_session_throughout() -> None
     assert None is found.parted
     assert (1, 1, 1, 1, 1) == found.sizes
     assert (7, 5, 11) == (found.number, found.commands, found.observations)
-    assert "claim the batch" in found.rows
+    assert "claim the batch, guarded" in found.rows
 
 
 def test_under_the_notes_it_parts_where_a_registered_difference_says_so() -> None:

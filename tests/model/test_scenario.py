@@ -239,7 +239,11 @@ def test_any_scenario_can_be_played(scenario: Scenario) -> None:
         ("cancel user", "expected keep or drop, got the end of the line"),
         ("pre-step: maybe", "expected enter, reject, raise as the answer of pre-step, got 'maybe'"),
         ("pre-step: reject A", "expected the end of the line, got 'A'"),
-        ("profile loose", "expected a profile (notes, notes-park, dsh-0.1, dsh-0.2), got 'loose'"),
+        (
+            "profile loose",
+            "expected a profile (notes, notes-park, dsh-0.1, dsh-0.2, "
+            "dsh-0.1-gates, dsh-0.2-gates), got 'loose'",
+        ),
         ("profile", "expected a name behind profile, got the end of the line"),
         ("scope a b", "expected the end of the line, got 'b'"),
         ("in turn/start: clear", "expected 'in OBS#n LISTENER: CALL' or 'after OBS#n +k: CALL'"),
@@ -281,7 +285,8 @@ def test_a_scenario_has_a_largest_size() -> None:
         ({"lines": [1]}, "expected 'lines' to be a list of strings, got list"),
         (
             {"lines": [], "profile": "loose"},
-            "expected a profile (notes, notes-park, dsh-0.1, dsh-0.2), got 'loose'",
+            "expected a profile (notes, notes-park, dsh-0.1, dsh-0.2, "
+            "dsh-0.1-gates, dsh-0.2-gates), got 'loose'",
         ),
         ({"lines": ["clear\nclear"]}, "expected one line in each string, got 'clear\\nclear'"),
         ({"lines": [], "scope": "a\nclear"}, "expected one line in each string, got 'a\\nclear'"),

@@ -148,7 +148,8 @@ def test_an_adapter_that_loses_control_is_two(
     [
         (
             ["--profile", "nosuch"],
-            "expected a profile (notes, notes-park, dsh-0.1, dsh-0.2), got 'nosuch'",
+            "expected a profile (notes, notes-park, dsh-0.1, dsh-0.2, "
+            "dsh-0.1-gates, dsh-0.2-gates), got 'nosuch'",
         ),
         (["--mutant", "requeue"], "expected one of"),
         (["--mutant", "\x1b[2J"], "got '\\x1b[2J'"),

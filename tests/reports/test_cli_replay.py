@@ -160,7 +160,8 @@ def test_strings_of_a_scenario_do_not_act_on_a_terminal(
         (b"followup A\nfolowup B\n", "line 2: expected a call (followup, "),
         (
             b"profile nosuch\n",
-            "line 1: expected a profile (notes, notes-park, dsh-0.1, dsh-0.2), got 'nosuch'",
+            "line 1: expected a profile (notes, notes-park, dsh-0.1, dsh-0.2, "
+            "dsh-0.1-gates, dsh-0.2-gates), got 'nosuch'",
         ),
         (b"in turn/start: clear\n", "line 1: expected 'in OBS#n LISTENER: CALL'"),
         (b"cancel\n", "line 1: expected user, parent, hook or disposed, got the end of the line"),

@@ -110,10 +110,9 @@ class Agent:
         is_late = now.aborted
         is_due = now.phase != RUNNING or is_late or now.has_looked_last
         mark = Mark.DUE if is_due and now.may_start else Mark.WAKING
-        latches = now.latches
         place = NEXT_TURN if is_late else target
         self._pending.add(place, message, mark)
-        if latches:
+        if (is_late or now.phase == MAINTENANCE) and now.latches:
             now.latch()
         if now.phase == IDLE and now.may_start:
             self._start_driver()

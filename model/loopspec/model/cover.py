@@ -8,6 +8,8 @@ its way needs no scenario of its own.
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
+import attrs
+
 from loopspec.model.explore import Cell, Explored, explore
 from loopspec.model.scenario import Scenario
 from loopspec.model.scope import Scope
@@ -36,11 +38,15 @@ class Cover(NamedTuple):
 
 
 def cover_rows(scopes: Iterable[Scope] = DEFAULT_SCOPES, profile: str = "notes") -> Cover:
-    """The cover of what the scopes of `profile` reach within `STATES_MAX` states each."""
+    """The cover of what the scopes of `profile` reach within `STATES_MAX` states each.
+
+    The gates of a release have its scopes.
+    """
+    release = profile.removesuffix("-gates")
     explored = [
-        explore(scope, states_max=STATES_MAX)
+        explore(attrs.evolve(scope, profile=profile), states_max=STATES_MAX)
         for scope in scopes
-        if scope.profile == profile and scope.calls
+        if scope.profile == release and scope.calls
     ]
     met = frozenset(code for each in explored for code in each.met)
     cells = frozenset(cell for each in explored for cell in each.cells)

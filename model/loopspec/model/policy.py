@@ -35,6 +35,14 @@ class Policy:
     interceptor: a dispatch interceptor that throws is `contained` like a listener, or `throws` into
         whatever dispatched (A10, LB-11, LB-12).
     passes: a gate that nobody holds is passed `at once`, or with the `next tick` (LN-10).
+    aborted_claim: a turn that is aborted while it opens `claims` all the same, or `nothing`, so
+        that its input waits for the next turn (CL-07, TB-08).
+    awaits: a driver awaits its `gates` alone, or its own `parts` too, so that a tick lies between
+        two turns, before the end of a step, around each tool and where it unwinds (LN-10, TB-02).
+    aborted_call: a tool call that is aborted while it is recorded `starts` all the same, or is
+        `skipped` (TC-04).
+    waits: a wait for idle that finds new work where it would be told `settles` all the same, or
+        `follows` that work (WI-01, WI-02).
     entry: the messages of a step are recorded when it `opens`, or when its first request is
         `prepared`, and then not at all if that fails or is aborted (ST-01, ST-02, ST-03).
     no_op: a change of nothing inside a record's listener `answers` as it does elsewhere, or is
@@ -58,6 +66,10 @@ class Policy:
     refused_end: str = "hold"
     interceptor: str = "contained"
     passes: str = "at once"
+    aborted_claim: str = "claims"
+    awaits: str = "gates"
+    aborted_call: str = "starts"
+    waits: str = "settles"
     entry: str = "opens"
     no_op: str = "answers"
     disposed_turn: str = "runs"
@@ -80,6 +92,10 @@ DSH_0_1: Final = attrs.evolve(
     refused_end="forget",
     interceptor="throws",
     passes="next tick",
+    aborted_claim="nothing",
+    awaits="parts",
+    aborted_call="skipped",
+    waits="follows",
 )
 """The npm release 0.1.0-rc.8, as a list of differences from `notes`."""
 
@@ -93,12 +109,31 @@ DSH_0_2: Final = attrs.evolve(
 )
 """The release 0.2.1, as a list of differences from the release 0.1."""
 
+
+def gates_of(release: Policy) -> Policy:
+    """The answers of a release for a loop that awaits its gates alone.
+
+    The four fields that tell what the release does between its own awaits are as in `notes`.
+    """
+    return attrs.evolve(
+        release,
+        aborted_claim=NOTES.aborted_claim,
+        awaits=NOTES.awaits,
+        aborted_call=NOTES.aborted_call,
+        waits=NOTES.waits,
+    )
+
+
 PROFILES: Final[Mapping[str, Policy]] = MappingProxyType(
     {
         "notes": NOTES,
         "notes-park": attrs.evolve(NOTES, after_keep_cancel="park"),
         "dsh-0.1": DSH_0_1,
         "dsh-0.2": DSH_0_2,
+        "dsh-0.1-gates": gates_of(DSH_0_1),
+        "dsh-0.2-gates": gates_of(DSH_0_2),
     }
 )
-"""`notes` is the strict reading of both design notes; `notes-park` differs in one value (Δ2)."""
+"""`notes` is the strict reading of both design notes; `notes-park` differs in one value (Δ2).
+
+The shipped loop is judged by the gates of a release, since it has no ticks of its own."""

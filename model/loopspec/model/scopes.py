@@ -282,6 +282,17 @@ DEFAULT_SCOPES: Final = (
         profile="dsh-0.1",
     ),
     Scope(
+        "genuine-waits",
+        "profile dsh-0.1: waiting and disposal inside the listeners of one delivery",
+        sends=1,
+        inside=2,
+        lives=2,
+        cancels=0,
+        calls=("followup", "when-idle", "dispose"),
+        answers=("assembled",),
+        profile="dsh-0.1",
+    ),
+    Scope(
         "forked",
         "profile dsh-0.2: one delivery and a fork that inherits it",
         sends=1,

@@ -192,9 +192,10 @@ class Arrive(NamedTuple):
 
 
 class OpenGate(NamedTuple):
-    """A gate opens; whoever answers it runs beside the driver."""
+    """A gate opens; whoever answers it runs beside the driver. `waited`: a tick has passed."""
 
     label: str
+    waited: bool = False
     frame: str = "open gate"
 
 
@@ -258,12 +259,14 @@ class Recovered(NamedTuple):
 class Tools(NamedTuple):
     """Run the tool calls that are left, in the order in which the provider asked.
 
-    `started` are those that run side by side already.
+    `started` are those that run side by side already; `behind` others that have started no tick has
+    passed yet.
     """
 
     calls: tuple[str, ...]
     together: bool = False
     started: tuple[str, ...] = ()
+    behind: bool = False
     frame: str = "tools"
 
 
@@ -296,9 +299,16 @@ class AfterTools(NamedTuple):
     frame: str = "after tools"
 
 
-class CloseStep(NamedTuple):
-    """Close the open step. Handles failures inside it."""
+class CloseClaim(NamedTuple):
+    """Stand behind a claim. Handles failures inside it, where these unwind with the next tick."""
 
+    frame: str = "close claim"
+
+
+class CloseStep(NamedTuple):
+    """Close the open step. Handles failures inside it. `waited`: a tick has passed."""
+
+    waited: bool = False
     frame: str = "close step"
 
 
@@ -385,13 +395,15 @@ class EndDriver(NamedTuple):
 
 InboxFrame: TypeAlias = Tell | Listening | Splice | Change | Clear | Context | Opened
 CallFrame: TypeAlias = Unlatch | Abort | EndCall | Wake | MaintenanceDone | Converged | Settle
-TurnFrame: TypeAlias = Start | OpenTurn | Claim | CloseTurn | AfterTurn | GoIdle | AfterIdle
+TurnFrame: TypeAlias = (
+    Start | OpenTurn | Claim | CloseClaim | CloseTurn | AfterTurn | GoIdle | AfterIdle
+)
 GateFrame: TypeAlias = Arrive | OpenGate | Suspend | EndDriver | Assembled | Decided | Requested
 StepFrame: TypeAlias = EnterStep | Request | Replied | Recovered | CloseStep | AfterStep | Stopping
 ToolFrame: TypeAlias = Tools | Commit | ToolDone | AfterTools
 Frame: TypeAlias = InboxFrame | CallFrame | TurnFrame | GateFrame | StepFrame | ToolFrame
 
-HANDLERS: Final = frozenset({"end call", "close step", "close turn"})
+HANDLERS: Final = frozenset({"end call", "close claim", "close step", "close turn"})
 """Failure is unwinding to the next of these frames, so that boundaries balance by construction."""
 
 

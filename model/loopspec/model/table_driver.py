@@ -25,6 +25,7 @@ from loopspec.model.session import (
     Arrive,
     Assembled,
     Claim,
+    CloseClaim,
     CloseTurn,
     Converged,
     Decided,
@@ -45,6 +46,7 @@ from loopspec.model.session import (
     Stopping,
     Suspend,
     Tell,
+    ToolDone,
     Turn,
 )
 from loopspec.model.table_inbox import disposal_began, signal_is_aborted, tell_event, told
@@ -81,6 +83,16 @@ def open_no_turn(session: Session, _: OpenTurn) -> Session:
     return session.but(ending=Ending("none"))
 
 
+def aborted_before_an_await(session: Session, _: OpenTurn) -> bool:
+    """The signal is aborted, and by policy a driver awaits its parts."""
+    return session.aborted and session.policy.awaits == "parts"
+
+
+def open_none_later(session: Session, frame: OpenTurn) -> Session:
+    """No turn opens; one tick."""
+    return open_no_turn(session, frame).but(looked=True).go(Suspend())
+
+
 def open_turn(session: Session, _: OpenTurn) -> Session:
     """Record turn/start with the next number; claim at a turn boundary; close it, look again."""
     number = Turn(session.turn + 1)
@@ -102,27 +114,68 @@ def report_open_turn(session: Session, _: OpenTurn) -> Session:
     return session.but(ending=Ending("error", text)).go(report)
 
 
+def claims_nothing_aborted(session: Session, _: Claim) -> bool:
+    """The signal is aborted, and by policy nothing is claimed then."""
+    return session.aborted and session.policy.aborted_claim == "nothing"
+
+
+def awaits_parts(session: Session, _: object) -> bool:
+    """By policy a driver awaits its parts."""
+    return session.policy.awaits == "parts"
+
+
+def claim_guarded(session: Session, frame: Claim) -> Session:
+    """As otherwise, with a handler behind the claim."""
+    return claim_then(session, frame, CloseClaim(), Arrive("assemble"))
+
+
 def claim(session: Session, frame: Claim) -> Session:
     """Delete next-step and, at a turn boundary, the next-turn head; claimed each; assemble."""
+    return claim_then(session, frame, Arrive("assemble"))
+
+
+def claim_then(session: Session, frame: Claim, *then: Frame) -> Session:
+    """The session that claims, and goes on with other frames."""
     head = session.next_turn[:1] if frame.at_turn_boundary else ()
     batch = tuple(item.message for item in session.next_step + head)
     return session.but(batch=batch).go(
         Splice(NEXT_STEP, 0, len(session.next_step), claim=True),
         Splice(NEXT_TURN, 0, len(head), claim=True),
         *(tell_event(session, "agent/inbox/claimed", message, session.turn) for message in batch),
-        Arrive("assemble"),
+        *then,
     )
+
+
+def claim_failed(session: Session, _: CloseClaim) -> bool:
+    """The claim has failed."""
+    return session.ending is not None
+
+
+def leave_claim(session: Session, _: CloseClaim) -> Session:
+    """Assemble nothing; one tick; close the turn."""
+    return session.but(stack=session.stack[1:], looked=True).go(Suspend())
 
 
 OPENINGS: Final = (
     row("start", "a driver", "DR-03 DR-06 DR-07", always, start),
     told("agent/status", "DR-01 DR-02 DR-12 WI-07"),
     row("open turn", "once disposal began", "DI-09 DI-07", disposal_began, open_no_turn),
+    row(
+        "open turn",
+        "when already aborted, a tick later",
+        "TB-02 CN-09",
+        aborted_before_an_await,
+        open_none_later,
+    ),
     row("open turn", "when already aborted", "TB-02 CN-09", signal_is_aborted, open_no_turn),
     row("open turn", "behind one without an end", "TB-04", end_was_refused, report_open_turn),
     row("open turn", "with the next number", "CL-07 DR-04 TB-01", always, open_turn),
     told("turn/start", "TB-01 CL-07"),
+    row("claim", "nothing under an aborted signal", "TB-08", claims_nothing_aborted, abort_turn),
+    row("claim", "the batch, guarded", "CL-01 CL-02 CL-03 CL-08", awaits_parts, claim_guarded),
     row("claim", "the batch", "CL-01 CL-02 CL-03 CL-08 CL-12 CL-13", always, claim),
+    row("close claim", "that failed", "LN-10 CL-11", claim_failed, leave_claim),
+    row("close claim", "", "CL-09", always, nothing),
 )
 
 # --- Gates and awaits ---------------------------------------------------------------------------
@@ -175,6 +228,27 @@ def suspend_at(session: Session, frame: Arrive) -> Session:
     """The gate opens and its hook runs up to its await; then the driver is suspended there."""
     opened = session.but(gates=(*session.gates, frame.label))
     return opened.go(Listening("gate", frame.gate), Suspend(frame.label))
+
+
+def has_not_waited(session: Session, frame: OpenGate) -> bool:
+    """By policy a driver awaits its parts, and no tick has passed."""
+    return session.policy.awaits == "parts" and not frame.waited
+
+
+def open_later(session: Session, frame: OpenGate) -> Session:
+    """One tick; then look again."""
+    return session.go(Suspend(), frame._replace(waited=True))
+
+
+def call_is_skipped(session: Session, _: OpenGate) -> bool:
+    """The signal is aborted, and by policy a call that was only recorded does not start."""
+    return session.aborted and session.policy.aborted_call == "skipped"
+
+
+def skip_recorded(session: Session, frame: OpenGate) -> Session:
+    """It has its answer: it was skipped."""
+    done = ToolDone(frame.label.partition(" ")[2], "skipped")
+    return session.but(finished=(*session.finished, done))
 
 
 def open_beside(session: Session, frame: OpenGate) -> Session:
@@ -254,6 +328,44 @@ def see_settlement(session: Session, _: None) -> Observation:
     return Observation("settled", oldest.call, (("error", oldest.error),))
 
 
+def follows(session: Session, call: str) -> bool:
+    """Whether what has settled is this call, and by policy follows what runs again."""
+    oldest = session.settling[0].call if something_has_settled(session, None) else ""
+    return oldest == call and session.active and session.policy.waits == "follows"
+
+
+def a_wait_goes_on(session: Session, _: None) -> bool:
+    """What has settled is a wait for idle, something runs again, and by policy it follows that."""
+    return follows(session, "when-idle")
+
+
+def wait_again(session: Session, _: None) -> Session:
+    """It waits again."""
+    return session.but(settling=session.settling[1:], waiters=session.waiters + 1)
+
+
+def a_disposal_goes_on(session: Session, _: None) -> bool:
+    """What has settled is a disposal, something runs again, and by policy it waits for that."""
+    return follows(session, "dispose")
+
+
+def dispose_again(session: Session, _: None) -> Session:
+    """Disposal is not done."""
+    return session.but(settling=session.settling[1:], disposal="begun")
+
+
+def a_disposal_is_slower(session: Session, _: None) -> bool:
+    """A disposal has settled before something else, and by policy it awaits its parts."""
+    calls = [settled.call for settled in session.settling]
+    later = any(call != "dispose" for call in calls)
+    return later and calls[0] == "dispose" and session.policy.awaits == "parts"
+
+
+def tell_last(session: Session, _: None) -> Session:
+    """It settles behind the rest."""
+    return session.but(settling=(*session.settling[1:], session.settling[0]))
+
+
 def resume(session: Session, _: None) -> Session:
     """The task's frames run; whatever has settled comes next."""
     settling = tuple(settled._replace(behind=False) for settled in session.settling)
@@ -276,8 +388,13 @@ AWAITS: Final = (
     arrival("maintenance", "MN-02", see_maintenance),
     row("arrive", "where nobody objects", "PS-04 ST-16", passes_at_once, pass_gate),
     row("arrive", "where nobody objects, a tick later", "LN-10", always, pass_later),
+    row("open gate", "of a tool, a tick later", "TC-01 LN-10", has_not_waited, open_later),
+    row("open gate", "of a call that was aborted", "TC-04", call_is_skipped, skip_recorded),
     row("open gate", "of a tool", "TC-01", always, open_beside, "gate tool", see_tool),
     row("suspend", "the driver", "LN-10 CN-13", always, cut),
+    row("event loop", "lets a disposal settle last", "DI-04", a_disposal_is_slower, tell_last),
+    row("event loop", "lets a wait go on", "WI-02", a_wait_goes_on, wait_again),
+    row("event loop", "lets a disposal go on", "DI-04", a_disposal_goes_on, dispose_again),
     row(
         "event loop",
         "tells what has settled",
@@ -400,6 +517,17 @@ def roll(session: Session, _: AfterTurn) -> Session:
     return session.but(cause=None, latch=False, clear_refused=False).go(OpenTurn())
 
 
+def driver_goes_on_later(session: Session, frame: AfterTurn) -> bool:
+    """As below, and by policy a driver awaits its parts."""
+    return driver_goes_on(session, frame) and session.policy.awaits == "parts"
+
+
+def roll_later(session: Session, _: AfterTurn) -> Session:
+    """A fresh signal; nothing is latched; one tick; open the next turn."""
+    fresh = session.but(cause=None, latch=False, clear_refused=False)
+    return fresh.go(Suspend(), OpenTurn())
+
+
 def wakes_are_renewed(session: Session, _: AfterTurn) -> bool:
     """The turn was aborted, a waking message is pending, and the policy advances."""
     assert session.ending is not None
@@ -494,6 +622,13 @@ CLOSINGS: Final = (
     told("agent/error", "TB-12 TB-13 ER-07"),
     row("close turn", "", "TB-01 TB-05 TB-11 TB-18 OF-05", always, close_turn),
     told("turn/end", "TB-01 TB-18 CN-14"),
+    row(
+        "after turn",
+        "with work in the lists, a tick later",
+        "DR-08 TB-17 LN-10",
+        driver_goes_on_later,
+        roll_later,
+    ),
     row(
         "after turn",
         "with work in the lists",

@@ -17,6 +17,7 @@ from loopspec.model.session import (
     Ending,
     Item,
     Session,
+    Suspend,
     Tell,
     Turn,
 )
@@ -66,6 +67,17 @@ def open_nothing(session: Session, frame: Tell) -> Session:
     return back.go(tell_event(back, "agent/error", back.turn, 0, REFUSAL))
 
 
+def is_turn_start_awaited(session: Session, frame: Tell) -> bool:
+    """The record is turn/start, and by policy a driver awaits its parts."""
+    return is_turn_start(session, frame) and session.policy.awaits == "parts"
+
+
+def open_nothing_later(session: Session, frame: Tell) -> Session:
+    """The number stays free; report with the turn before and step 0; one tick; go idle."""
+    told, *rest = open_nothing(session, frame).stack
+    return open_nothing(session, frame).but(stack=(told, Suspend(), *rest), looked=True)
+
+
 def is_turn_end(session: Session, frame: Tell) -> bool:
     """The record is turn/end."""
     return frame.name == "turn/end"
@@ -76,6 +88,17 @@ def leave_open(session: Session, frame: Tell) -> Session:
     left = behind(struck(session, frame), "after turn")
     back = left.but(turn_open=True, ending=Ending("error", REFUSAL))
     return back.go(tell_event(back, "agent/error", back.turn, back.step, REFUSAL))
+
+
+def is_turn_end_awaited(session: Session, frame: Tell) -> bool:
+    """The record is turn/end, and by policy a driver awaits its parts."""
+    return is_turn_end(session, frame) and session.policy.awaits == "parts"
+
+
+def leave_open_later(session: Session, frame: Tell) -> Session:
+    """The log keeps an open turn; report it; one tick; go idle."""
+    told, *rest = leave_open(session, frame).stack
+    return leave_open(session, frame).but(stack=(told, Suspend(), *rest), looked=True)
 
 
 def belongs_to_an_aborted_turn(session: Session, frame: Tell) -> bool:
@@ -193,7 +216,15 @@ def dispatch_nothing(session: Session, frame: Tell) -> Session:
 ROWS: Final = (
     row("refuse", "the next append", "ID-05", always, arm),
     row("throw", "at the next dispatch", "ER-08", always, arm),
+    row(
+        "refused",
+        "turn/start, a tick later",
+        "TB-03 TB-12",
+        is_turn_start_awaited,
+        open_nothing_later,
+    ),
     row("refused", "turn/start", "TB-03 TB-12", is_turn_start, open_nothing),
+    row("refused", "turn/end, a tick later", "TB-04", is_turn_end_awaited, leave_open_later),
     row("refused", "turn/end", "TB-04 TB-01", is_turn_end, leave_open),
     row("refused", "under an abort", "TB-08 TB-13", belongs_to_an_aborted_turn, abort_struck),
     row("refused", "step/start", "ST-04 ER-11", is_step_start, enter_nothing),

@@ -94,8 +94,8 @@ def queue_due(session: Session, call: Call) -> Session:
 
 
 def queue_late(session: Session, call: Call) -> Session:
-    """Insert at the tail of next-turn as due; wake late unless being disposed of; return."""
-    return deliver(session, call, NEXT_TURN, DUE, Wake(session.cause != "disposed"))
+    """Insert at the tail of next-turn as due; wake late; return."""
+    return deliver(session, call, NEXT_TURN, DUE, Wake(True))
 
 
 def queue_waking(session: Session, call: Call) -> Session:
@@ -109,8 +109,8 @@ def steer_due(session: Session, call: Call) -> Session:
 
 
 def steer_late(session: Session, call: Call) -> Session:
-    """Insert at the tail of next-step as due; wake late unless being disposed of; return."""
-    return deliver(session, call, NEXT_STEP, DUE, Wake(session.cause != "disposed"))
+    """Insert at the tail of next-step as due; wake late; return."""
+    return deliver(session, call, NEXT_STEP, DUE, Wake(True))
 
 
 def steer_waking(session: Session, call: Call) -> Session:
@@ -520,8 +520,9 @@ def raises(session: Session, frame: EndCall) -> bool:
 
 
 def late_wake_is_latched(session: Session, frame: Wake) -> bool:
-    """It is late, and by policy latched."""
-    return frame.late and session.policy.wakes == "latch"
+    """By policy it is latched: it is late, or its own insertion has begun a maintenance task."""
+    late = frame.late or session.maintenance
+    return late and session.cause != "disposed" and session.policy.wakes == "latch"
 
 
 def latch_wake(session: Session, _: Wake) -> Session:

@@ -214,6 +214,16 @@ REPLIES: Final = (
 # --- Tools --------------------------------------------------------------------------------------
 
 
+def others_went_before(session: Session, frame: Tools) -> bool:
+    """By policy a driver awaits its parts, and no tick has passed behind a call before."""
+    return session.policy.awaits == "parts" and frame.behind
+
+
+def await_others(session: Session, frame: Tools) -> Session:
+    """One tick; then look again."""
+    return session.go(Suspend(), frame._replace(behind=False))
+
+
 def no_call_is_left(session: Session, frame: Tools) -> bool:
     """Every call has its result."""
     return not frame.calls
@@ -245,7 +255,7 @@ def start_beside(session: Session, frame: Tools) -> Session:
     return session.go(
         tell_record(session, "tool/call", session.turn, session.step, call),
         OpenGate(f"tool {call}"),
-        frame._replace(calls=tuple(rest), started=(*frame.started, call)),
+        frame._replace(calls=tuple(rest), started=(*frame.started, call), behind=True),
     )
 
 
@@ -256,7 +266,7 @@ def has_started(session: Session, frame: Tools) -> bool:
 
 def commit_started(session: Session, frame: Tools) -> Session:
     """Commit the results of what has started, in order; then the rest."""
-    return session.go(Commit(frame.started), Tools(frame.calls))
+    return session.go(Commit(frame.started), Tools(frame.calls, behind=True))
 
 
 def start_next(session: Session, frame: Tools) -> Session:
@@ -266,7 +276,7 @@ def start_next(session: Session, frame: Tools) -> Session:
         tell_record(session, "tool/call", session.turn, session.step, call),
         OpenGate(f"tool {call}"),
         Commit((call,)),
-        Tools(tuple(rest)),
+        Tools(tuple(rest), behind=True),
     )
 
 
@@ -296,6 +306,14 @@ def commit_next(session: Session, frame: Commit) -> Session:
 def await_next(session: Session, frame: Commit) -> Session:
     """Await the answer of the next call in order."""
     return session.go(Suspend(f"tool {frame.calls[0]}"), frame)
+
+
+never_ran = chose("The call was aborted before it ran.", "skipped")
+
+
+def commit_skipped(session: Session, frame: ToolDone) -> Session:
+    """Record tool/result skipped."""
+    return tell_result(session, frame, "skipped")
 
 
 tool_raised = chose("The tool raised.", "raise")
@@ -358,6 +376,7 @@ def owe_nothing(session: Session, _: AfterTools) -> Session:
 
 
 TOOLS: Final = (
+    row("tools", "behind others, a tick later", "TC-08 LN-10", others_went_before, await_others),
     row("tools", "that have started", "TC-01 TC-04", has_started, commit_started),
     row("tools", "with none left", "TC-03", no_call_is_left, finish_tools),
     row("tools", "under an aborted signal", "TC-04 CN-17", signal_is_aborted, skip_call),
@@ -367,6 +386,7 @@ TOOLS: Final = (
     row("commit", "with nothing left", "TC-01", nothing_to_commit, nothing),
     row("commit", "of a finished call", "TC-01", next_has_finished, commit_next),
     row("commit", "of a call that runs", "TC-01 CN-13", always, await_next),
+    row("tool done", "that never ran", "TC-04", never_ran, commit_skipped),
     row("tool done", "by raising", "TC-04", tool_raised, commit_error),
     row(
         "tool done", "under an aborted signal", "TC-04 TC-05 TC-12", signal_is_aborted, end_aborted
@@ -392,6 +412,16 @@ def await_tool(session: Session, frame: CloseStep) -> Session:
     """Await its answer; then look again."""
     gate = next(gate for gate in session.gates if gate.startswith("tool "))
     return session.go(Suspend(gate), frame)
+
+
+def step_has_not_waited(session: Session, frame: CloseStep) -> bool:
+    """By policy a driver awaits its parts, and no tick has passed."""
+    return session.policy.awaits == "parts" and not frame.waited
+
+
+def close_later(session: Session, frame: CloseStep) -> Session:
+    """One tick; then look again."""
+    return session.go(Suspend(), frame._replace(waited=True))
 
 
 def close_step(session: Session, _: CloseStep) -> Session:
@@ -432,6 +462,7 @@ def input_was_staged(session: Session, _: Stopping) -> bool:
 
 ENDINGS: Final = (
     row("close step", "behind a tool that runs", "TC-06", a_tool_runs, await_tool),
+    row("close step", "a tick later", "ST-05 LN-10", step_has_not_waited, close_later),
     row("close step", "", "ST-01 ST-05 TB-18", always, close_step),
     told("step/end", "ST-05 TB-18"),
     row("after step", "under an abort", "TB-08 TB-13 CN-17", signal_is_aborted, abort_turn),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loopspec.cli.exits import CouldNotRun
-from loopspec.cli.subjects import known_profile, port_of, python_factory
+from loopspec.cli.subjects import known_profile, port_of, profile_in_process, python_factory
 
 if TYPE_CHECKING:
     from loopspec.conformance.peers import Peer
@@ -161,6 +161,9 @@ def command(
     the search: it is named by its ids, and the search goes on with that answer. `--answers dsh-0.1`
     shows all in which that release differs from the profile.
 
+    The shipped loop awaits its gates alone, and the genuine one its own parts too: so the profile
+    of a release stands for its `-gates`, unless --adapter is given.
+
     The profile of a peer (pi, pydantic-ai) is what a loop that is not ours claims in its documents:
     named scenarios, all short walks and random ones are judged by these claims alone.
     """
@@ -178,6 +181,7 @@ def command(
     if peer is None:
         known_profile(profile)
         needs_fit(adapter, mutant, answers, expect)
+        profile = profile if adapter else profile_in_process(profile)
     judge: Callable[..., Result]  # both take the same
     document_of = run_document if peer is None else peer_document
     known = read_expectations(expect)

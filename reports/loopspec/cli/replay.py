@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loopspec.cli.exits import BROKEN, HOLDS, INCONCLUSIVE, CouldNotRun
-from loopspec.cli.subjects import adapter_port, known_profile, python_factory
+from loopspec.cli.subjects import adapter_port, known_profile, profile_in_process, python_factory
 
 if TYPE_CHECKING:
     from loopspec.conformance.side_by_side import SideBySide
@@ -101,7 +101,9 @@ def command(
     else:
         try:
             replayed = replay_scenario(
-                python_factory(mutant, known_profile(answers or name)), wanted, name
+                python_factory(mutant, known_profile(answers or name)),
+                wanted,
+                profile_in_process(name),
             )
         except ControlError as error:
             raise CouldNotRun(str(error)) from error
