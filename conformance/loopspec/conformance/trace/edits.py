@@ -65,10 +65,14 @@ class LogEdits:
         return self.refused.total() + self.legal.total() + len(self.missed)
 
 
+NUMBERS: Final = ("seq", "seq0")
+"""Where a record has its number, and a row of packed chunks that of its first."""
+
+
 def read_records(path: Path) -> list[dict[str, Any]]:
     """The records of a small log without their numbers."""
     rows = [json.loads(line) for line in path.read_bytes().splitlines()]
-    return [{key: value for key, value in row.items() if key != "seq"} for row in rows]
+    return [{key: value for key, value in row.items() if key not in NUMBERS} for row in rows]
 
 
 def changed_member(old: Any, new: Any, path: str = "") -> str:  # noqa: ANN401 - JSON
