@@ -27,7 +27,7 @@ def test_report_renders_any_verdict_and_says_so_with_zero(
 
     out, err = capsys.readouterr()
     assert 0 == code
-    assert "" == err
+    assert f"wrote {junit}\n" == err
     assert "verdict  " in out.splitlines()[-1]
     assert page.read_text().startswith("<!doctype html>")
     assert junit.read_text().startswith("<?xml")

@@ -67,3 +67,9 @@ def test_vectors_of_no_profile_are_refused(capsys: pytest.CaptureFixture[str]) -
     """By the name that was given."""
     assert 2 == shell.run(["vectors", "--profile", "none"])
     assert "got 'none'" in capsys.readouterr().err
+
+
+def test_javascript_is_the_template_of_typescript(tmp_path: Path) -> None:
+    """Its types stand in comments, so it is both."""
+    assert 0 == shell.run(["new-port", "javascript", str(tmp_path / "port")])
+    assert (tmp_path / "port" / "adapter.mjs").is_file()

@@ -3,10 +3,14 @@
 import shlex
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
 from loopspec.cli.exits import CouldNotRun
+
+ALIASES: Final = {"javascript": "typescript"}
+"""Other names of a template: that of TypeScript is JavaScript with its types in comments."""
 
 
 @click.command(
@@ -26,12 +30,13 @@ Exit codes: 0 written, 2 could not write.
 def command(language: str, folder: Path) -> int:
     """Write a new port to DIR, which must be empty or not there yet.
 
-    LANG is python, typescript, go or rust. The port conforms as it is: it has the adapter, a toy
-    loop, recorded vectors with a runner in the test framework of the language, a file of known
-    failures, and a CI job. Its README says how to put your own loop in.
+    LANG is python, typescript (or javascript), go or rust. The port conforms as it is: it has the
+    adapter, a toy loop, recorded vectors with a runner in the test framework of the language, a
+    file of known failures, and a CI job. Its README says how to put your own loop in.
     """
     from loopspec.conformance.ports.scaffold import LANGUAGES, called, new_port
 
+    language = ALIASES.get(language, language)
     if language not in LANGUAGES:
         raise CouldNotRun(
             f"expected a language with a template ({', '.join(LANGUAGES)}), got {language!r}",

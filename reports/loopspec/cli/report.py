@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from loopspec.cli.exits import CouldNotRun
+from loopspec.cli.exits import CouldNotRun, say
 
 
 @click.command(
@@ -60,6 +60,7 @@ def command(
     run in ./loopspec-runs.
     """
     from loopspec.reports import ReportError, print_run, read_run, to_json
+    from loopspec.reports.text import clean
 
     folder = folder or newest_run(Path("loopspec-runs"))
     try:
@@ -72,10 +73,13 @@ def command(
         from loopspec.reports import to_html
 
         write_text(html, to_html(run))
+        if open_page or as_json:  # else the text names it
+            say(f"wrote {clean(str(html))}\n")
     if junit is not None:
         from loopspec.reports import to_junit
 
         write_text(junit, to_junit(run))
+        say(f"wrote {clean(str(junit))}\n")
     if as_json:
         sys.stdout.write(to_json(run))
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from loopspec.cli.exits import COULD_NOT_RUN, HOLDS, INCONCLUSIVE, CouldNotRun
-from loopspec.cli.subjects import adapter_port, known_profile
+from loopspec.cli.subjects import adapter_port, known_profile, needs_one_command
 
 if TYPE_CHECKING:
     from loopspec.conformance.ports.smoke import Tried
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "smoke",
+    context_settings={"allow_extra_args": True},
     short_help="try everything that an adapter declares, and say what to change",
     epilog="""\b
 Examples:
@@ -44,6 +45,7 @@ def command(adapter: str, profile: str | None, passed: tuple[str, ...]) -> int:
     from loopspec.conformance.ports.smoke import smoke
     from loopspec.reports.text import clean
 
+    needs_one_command(adapter)
     with adapter_port(adapter, profile or "notes", passed) as port:
         try:
             said = port.welcome

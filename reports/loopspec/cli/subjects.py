@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from loopspec.cli.exits import CouldNotRun
 
 if TYPE_CHECKING:
@@ -39,6 +41,22 @@ def profile_in_process(name: str) -> str:
 
     gates = f"{name}-gates"
     return gates if gates in PROFILES else name
+
+
+def needs_one_command(adapter: str) -> None:
+    """Refuse words behind the adapter's command: it is one argument.
+
+    Raises:
+        CouldNotRun: the verb that runs now got more.
+
+    """
+    context = click.get_current_context()
+    if context.args:
+        whole = shlex.join([adapter, *context.args])
+        raise CouldNotRun(
+            f"expected the adapter's command as one argument, got {1 + len(context.args)}",
+            f'quote the command: {context.command_path} "{whole}"',
+        )
 
 
 def port_of(

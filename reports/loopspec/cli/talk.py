@@ -1,16 +1,18 @@
 """`loopspec talk`: type commands to an adapter, and see what it answers."""
 
+import difflib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from loopspec.cli.exits import HOLDS, CouldNotRun
-from loopspec.cli.subjects import adapter_port, known_profile
+from loopspec.cli.exits import COULD_NOT_RUN, HOLDS, CouldNotRun
+from loopspec.cli.subjects import adapter_port, known_profile, needs_one_command
 
 if TYPE_CHECKING:
     from loopspec.conformance.subjects.port import PortSubject
+    from loopspec.model.scenario import Line
 
 HELP = """\
 a line of a scenario  make that call or give that answer (followup A, pre-step: enter, ...)
@@ -22,11 +24,16 @@ help, quit
 
 @click.command(
     "talk",
+    context_settings={"allow_extra_args": True},
     short_help="type commands to an adapter and see what it answers",
     epilog="""\b
 Examples:
   loopspec talk "node my-adapter.mjs"
   printf 'followup A\\npre-step: enter\\n' | loopspec talk "python adapter.py" --trace
+
+\b
+Exit codes: 0 the end of the input or quit; 2 the adapter failed, or a line that did not come from
+a terminal could not be done.
 """,
 )
 @click.argument("adapter", metavar="COMMAND")
@@ -47,28 +54,32 @@ def command(adapter: str, profile: str, trace: bool, passed: tuple[str, ...]) ->
         sys.stdout.write(f"{way} {clean(line.decode(errors='replace'), 4000)}\n")
 
     known_profile(profile)
+    needs_one_command(adapter)
     with adapter_port(adapter, profile, passed, watch if trace else None) as port:
         try:
             said = port.welcome
             can = ", ".join(said.capabilities) or "nothing more"
             sys.stdout.write(clean(f"{said.name} {said.version} can {can}", 2000) + "\n")
-            talk(port, sys.stdin.isatty())
+            prompting = sys.stdin.isatty()
+            wrong = talk(port, prompting)
         except ControlError as error:
             words = port.last_words.strip().splitlines()
             raise CouldNotRun(str(error), words[-1] if words else "") from error
-    return HOLDS
+    # At a terminal a typo was seen and typed again; a script has nobody who looks.
+    return COULD_NOT_RUN if wrong and not prompting else HOLDS
 
 
-def talk(port: Any, prompting: bool) -> None:  # noqa: ANN401 - imported late
-    """Read lines until the end of the input or `quit`."""
+def talk(port: Any, prompting: bool) -> int:  # noqa: ANN401 - imported late
+    """Read lines until the end of the input or `quit`; how many of them could not be done."""
     from loopspec.conformance.subjects.port import PortSubject
     from loopspec.model.scenario import Line, ScenarioError, parse_scenario
 
     hooks: list[Line] = []
+    wrong = 0
     subject = opened(PortSubject(port), hooks)
     for text in typed(prompting):
         if text == "quit":
-            return
+            return wrong
         if text == "help":
             sys.stdout.write(HELP)
         elif text == "reset":
@@ -78,13 +89,57 @@ def talk(port: Any, prompting: bool) -> None:  # noqa: ANN401 - imported late
             try:
                 (line,) = parse_scenario(text + "\n").lines
             except (ScenarioError, ValueError) as error:
-                sys.stdout.write(f"expected a line of a scenario: {error}\n")
+                sys.stdout.write(f"expected a line of a scenario: {error}{meant(text)}\n")
+                wrong += 1
                 continue
-            if line.window.kind != "rest":
+            lacking = lacks(port.welcome.capabilities, line)
+            if lacking:
+                sys.stdout.write(f"the adapter has not declared {lacking}, which this line needs\n")
+                wrong += 1
+            elif line.window.kind != "rest":
                 hooks.append(line)
                 sys.stdout.write("waits for the next reset\n")
             else:
-                do(subject, line)
+                wrong += not done(port, subject, line)
+    return wrong
+
+
+def lacks(can: Sequence[str], line: "Line") -> str:
+    """The first capability that a line needs and the adapter has not; empty when it has all."""
+    from loopspec.conformance.subjects.contract import needed
+    from loopspec.model.scenario import Scenario
+
+    return next(iter(sorted(needed(Scenario((line,))) - set(can))), "")
+
+
+def meant(text: str) -> str:
+    """A question behind a line that begins with something near to a known word."""
+    from loopspec.model.words import CALLS, GATES
+
+    first = text.replace(":", " ").split()[0]
+    known = [*CALLS, *GATES, "in", "after", "reset", "help", "quit"]
+    near = [] if first in known else difflib.get_close_matches(first, known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def done(port: Any, subject: "PortSubject", line: "Line") -> bool:  # noqa: ANN401 - imported late
+    """Do a line; False when the adapter said in good order that it could not.
+
+    Raises:
+        ControlError: the adapter has failed otherwise, and its process was ended.
+
+    """
+    from loopspec.conformance.ports.failures import PortError
+    from loopspec.reports.text import clean
+
+    try:
+        do(subject, line)
+    except PortError as error:
+        if not port.alive:
+            raise
+        sys.stdout.write(f"{clean(str(error), 600)}\n")
+        return False
+    return True
 
 
 def typed(prompting: bool) -> Iterator[str]:
