@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from loopspec.conformance.findings import load_deviations, load_findings
+from loopspec.conformance.findings.page import record_table
 from loopspec.conformance.mutants import load_mutants, mutated_impl
 from loopspec.conformance.peers import PEERS
 from loopspec.conformance.ports.serving import Server
@@ -33,3 +36,9 @@ def test_a_deviation_can_be_served_as_a_port() -> None:
     """A mutated loop behind the protocol is a port like any other."""
     server = Server(PythonSubject(mutated_impl(ROWS[0].mutant)))
     assert server.subject.name == "python"
+
+
+def test_the_track_record_of_the_readme_is_made_from_the_registry() -> None:
+    """Its table stands there as it is generated."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert record_table() in readme
