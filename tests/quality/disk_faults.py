@@ -35,7 +35,7 @@ from loopspec.conformance.trace.database import judge_database
 from loopspec.conformance.trace.following import Options
 from loopspec.model.policy import PROFILES
 from loopspec.model.scenario import Scenario
-from loopspec.model.words import Call, Entry, Observation
+from loopspec.model.words import Answer, Call, Entry, Observation
 from tests.impl.disks import CHECKPOINTS, SPILLS, Disk, states
 
 OTHER_SESSIONS: Final = ("crash", "fork", "resume")
@@ -399,7 +399,7 @@ def fail_everywhere(
             tally.lost.append(f"{where}: {count}")
         elif taken[:count] != plain(whole.accepted)[:count] or count not in commits:
             # The loop went on behind a record that was refused.
-            tally += judged_after(log, history, where)
+            tally += judged_after(scenario, log, history, where)
         elif count not in judged:
             judged.add(count)
             tally.judged += 1
@@ -411,9 +411,13 @@ RESENT: Final = Options(resend=True)
 """A caller may send an id again once it was claimed, and some scenarios do."""
 
 
-def judged_after(log: Path, history: History, where: str) -> Tally:
-    """Judge what the loop has written behind a refused record, as a log after the fact."""
-    if ENDS & set(history.refused):
+def judged_after(scenario: Scenario, log: Path, history: History, where: str) -> Tally:
+    """Judge what the loop has written behind a refused record, as a log after the fact.
+
+    A log does not tell that a reply without tools owes another one.
+    """
+    owes = any(line.action == Answer("provider", "owes") for line in scenario.lines)
+    if owes or ENDS & set(history.refused):
         return Tally(unspecified=1)
     lost = [
         f"{where}: {each.verdict} {each.reason} {each.finding}"
